@@ -1,7 +1,10 @@
 /** Alerts of the backend, made to fire in a real Prometheus by their faults on a real API server, and to clear by their ends. */
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { after, test } from "node:test";
-import { kubeconfigKey, tenants } from "@klutch/api";
+import { clusterBindingName, clusterBindings, kubeconfigKey, tenants } from "@klutch/api";
+import { createAuthority } from "@klutch/certificates";
 import { leases, microTime, secrets } from "@klutch/kube-core";
 import {
   anyObject,
@@ -47,7 +50,9 @@ test("KlutchTenantLimitReached: a tenant has as many databases as it may", async
     "KlutchTenantLimitReached",
     async () => {
       await limitTo(1);
-      await client.create(databases, objectOfType(databases, { namespace: place, name: "a" }));
+      // The API server refuses all until the controller manager has counted for the first time.
+      const one = objectOfType(databases, { namespace: place, name: "a" });
+      await waitFor("the quota to be counted", () => client.create(databases, one));
     },
     () => limitTo(5),
   );
@@ -87,4 +92,52 @@ test("KlutchTenantCredentialEnds: a backend renews for minutes only, and one tha
   // As long as the alert would have to wait.
   await new Promise((resolve) => setTimeout(resolve, 20_000));
   assert.ok(!(await later.active()).includes("KlutchTenantCredentialEnds"));
+});
+
+test("KlutchAppClusterAway: an app cluster does not report any more", async () => {
+  const ref = { namespace: shop, name: clusterBindingName };
+  // In the konnector's place, whose heartbeat is one write to the status.
+  const beat = (): Promise<unknown> => {
+    const status = { lastHeartbeatTime: new Date().toISOString(), heartbeatInterval: "4s" };
+    return client.mergePatch(clusterBindings, ref, { status }, { subresource: "status" });
+  };
+  await using again = await start("again");
+  await beat();
+  let beating = setInterval(() => void beat(), 2_000);
+  stack.defer(() => clearInterval(beating));
+  await using watch = await startAlertWatch({ ports: { backend: [portOf(again)] } });
+  await watch.settles();
+  await new Promise((resolve) => setTimeout(resolve, 10_000));
+  await watch.seesFault(
+    "KlutchAppClusterAway",
+    async () => clearInterval(beating),
+    async () => {
+      beating = setInterval(() => void beat(), 2_000);
+    },
+  );
+});
+
+test("KlutchServedCertificateEnds: the certificate ends in days, and a renewed one ends the alert", async () => {
+  const now = new Date();
+  const authority = await createAuthority("alerts", { now, days: 400 });
+  const tls = { cert: join(cluster.dataDir, "served.crt"), key: join(cluster.dataDir, "served.key") };
+  const serve = async (days: number): Promise<void> => {
+    const subject = { use: "server", name: "backend", hosts: ["127.0.0.1"] } as const;
+    const pair = await authority.issue(subject, { now, days });
+    await writeFile(tls.key, pair.key.reveal(), { mode: 0o600 });
+    await writeFile(tls.cert, pair.certificate);
+  };
+  await serve(90);
+  await using secure = await startBackendProcess(cluster, {
+    name: "secure",
+    tls,
+    flags: ["--lease-namespace=default"],
+  });
+  await using watch = await startAlertWatch({ ports: { backend: [portOf(secure)] } });
+  await watch.settles();
+  await watch.seesFault(
+    "KlutchServedCertificateEnds",
+    () => serve(3),
+    () => serve(90),
+  );
 });

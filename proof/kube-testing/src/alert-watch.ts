@@ -1,7 +1,7 @@
 /**
  * Watches servers of a test by a real Prometheus with the alerts of docs/monitoring.md. A test cannot wait for minutes, so time is divided by
- * `fasterBy`: the waits of alerts (`for`), the ranges of rates, and the limit of a busy worker. Everything else is as it ships; scrapes and
- * evaluations come each second.
+ * `fasterBy`: the waits of alerts (`for`), the ranges of rates, and the limits of a busy worker and of a slow sync. Everything else is as it ships;
+ * scrapes and evaluations come each second.
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -153,7 +153,7 @@ function fasterRules(group: object, fasterBy: number): readonly object[] {
     expr: (textAt(rule, "expr") ?? "")
       .replaceAll(/\[(\d+)([mhd])\]/g, (_, count: string, unit: string) => `[${seconds(count, unit)}s]`)
       .replace(
-        /^(max by \(name\) \(workqueue_longest_running.*) > (\d+)$/,
+        /^(max by \(name\) \(workqueue_longest_running.*|histogram_quantile\(.*) > (\d+)$/,
         (_, left: string, limit: string) => `${left} > ${Number(limit) / fasterBy}`,
       ),
   }));

@@ -10,6 +10,8 @@ export interface BackendProcessOptions {
   readonly kubeconfig?: string | undefined;
   /** Serves login, binding page and renewal; the identity provider does not exist. Default true. */
   readonly servesLogin?: boolean | undefined;
+  /** Files of the certificate that its login is served with. Default: plain HTTP. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   /** More flags. */
   readonly flags?: readonly string[] | undefined;
   /** File of the program. Default: that of this tree. */
@@ -31,11 +33,12 @@ export async function startBackendProcess(
   cluster: TestCluster,
   options: BackendProcessOptions = {},
 ): Promise<BackendProcess> {
-  const { kubeconfig = cluster.kubeconfig, servesLogin = true, flags = [] } = options;
+  const { kubeconfig = cluster.kubeconfig, servesLogin = true, tls, flags = [] } = options;
   const { program = ownProgram("backend"), name = "backend" } = options;
   await using stack = new AsyncDisposableStack();
   const { ports } = stack.use(await reservePorts(2));
-  const [url, probe] = ports.map((port) => `http://127.0.0.1:${port}`);
+  const [plain, probe] = ports.map((port) => `http://127.0.0.1:${port}`);
+  const url = tls === undefined ? plain : plain?.replace("http:", "https:");
   const file = join(cluster.dataDir, `${name}.kubeconfig`);
   await writeFile(file, kubeconfig, { mode: 0o600 });
   const login = [
@@ -47,8 +50,10 @@ export async function startBackendProcess(
   ];
   // Its tenants are made without a login, so that no person has bound anything. A program of an earlier release does not know the flag.
   const everyone = program === ownProgram("backend") ? ["--bind-authorization=everyone"] : [];
+  const certificate = tls === undefined ? [] : [`--tls-cert-file=${tls.cert}`, `--tls-key-file=${tls.key}`];
   const common = [
     ...everyone,
+    ...certificate,
     `--kubeconfig=${file}`,
     `--listen-address=127.0.0.1:${ports[0]}`,
     `--probe-port=${ports[1]}`,
@@ -60,7 +65,12 @@ export async function startBackendProcess(
     env: { POD_NAME: name },
     logFile: join(cluster.dataDir, `${name}.log`),
     // Without its identity provider it never calls itself ready.
-    ready: async () => (await fetch(servesLogin ? `${url}/export` : `${probe}/readyz`)).ok,
+    ready: async () =>
+      (
+        await fetch(
+          !servesLogin ? `${probe}/readyz` : tls === undefined ? `${url}/export` : `${probe}/healthz`,
+        )
+      ).ok,
   });
   stack.use(running);
   return Object.assign(stack.move(), {

@@ -49,3 +49,17 @@ test("KlutchErrorBudgetBurnsFast: the control plane cannot be reached", async ()
     () => gate.open(),
   );
 });
+
+test("KlutchErrorBudgetBurns: the backend was away for a while on one day, and hours later the budget rests", async () => {
+  // A day is 72 seconds.
+  await using slow = await startAlertWatch({ ports: { konnector: [konnector.probePort] }, fasterBy: 1_200 });
+  await slow.settles();
+  await new Promise((resolve) => setTimeout(resolve, 10_000));
+  await slow.seesFault(
+    "KlutchErrorBudgetBurns",
+    () => backend.stop(),
+    async () => {
+      backend = cleanup.use(await startBackend("third"));
+    },
+  );
+});

@@ -108,8 +108,11 @@ export class VanishedInstances {
     return { requeueAfterMs: thereAgainMs };
   };
 
+  /** One that is imported counts no more at once; its key is forgotten when it is asked for again. */
   get #reported(): number {
-    return [...this.#found.values()].filter(({ isReported }) => isReported).length;
+    const isLeft = (id: string): boolean => !this.#options.isManaged(id);
+    return [...this.#found.values()].filter((one) => one.isReported && isLeft(one.vanished.instanceId))
+      .length;
   }
 
   async #ask(
