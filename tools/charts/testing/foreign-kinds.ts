@@ -64,6 +64,7 @@ const sketches: readonly KubeObject[] = [
         rules: list(
           object({
             alert: text,
+            record: text,
             expr: text,
             for: text,
             labels: { type: "object", additionalProperties: text },
