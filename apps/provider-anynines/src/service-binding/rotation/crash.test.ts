@@ -62,7 +62,10 @@ const kinds = [
   ["in a while", { isSlow: true, isRetrievable: true }],
 ] as const satisfies readonly (readonly [string, BrokerKind])[];
 
-const cases = bothScopes.flatMap((scope) => kinds.map((kind) => [scope, ...kind] as const));
+// The scopes share all code but names and namespaces, so the second one lives with one broker.
+const cases = bothScopes.flatMap((scope, index) =>
+  kinds.slice(0, index === 0 ? undefined : 1).map((kind) => [scope, ...kind] as const),
+);
 
 // Before any test: two fixtures at once wait for each other at each step of their clocks.
 const undisturbed: (readonly [(typeof cases)[number], BindingFixture])[] = [];
