@@ -1,5 +1,5 @@
 /** Reads the state of one backup from the managed resource and the backup manager, and whether it can be made. No I/O. */
-import type { Backup, BackupObservation, ServiceInstance } from "@klutch/api";
+import { type Backup, type BackupObservation, instanceTypeLabel, type ServiceInstance } from "@klutch/api";
 import type { Backup as FoundBackup } from "@klutch/backup-manager";
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { typeOfProviderConfig } from "@klutch/services";
@@ -102,8 +102,10 @@ export function checkType(managed: Managed, other: Managed, what: string): void 
   );
 }
 
-/** Undefined when the name says nothing of a type. */
+/** Undefined when neither a label nor the name of the ProviderConfig says a type. */
 function typeOf(managed: Managed): string | undefined {
+  const labelled = managed.metadata.labels?.[instanceTypeLabel];
+  if (labelled !== undefined) return labelled;
   const name = bareConfigName(managed);
   const type = typeOfProviderConfig(name);
   return type === name ? undefined : type;

@@ -1,5 +1,10 @@
 /** Keeps one client for each ProviderConfig of a service broker, and says which broker serves a managed resource, in whose name. */
-import { instanceTypeLabel, type ManagedServiceBinding, type ServiceInstance } from "@klutch/api";
+import {
+  instanceTypeLabel,
+  type ManagedServiceBinding,
+  regionLabel,
+  type ServiceInstance,
+} from "@klutch/api";
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isRecord, refOf } from "@klutch/kube-core";
@@ -15,6 +20,7 @@ import {
 import { typeOfProviderConfig } from "@klutch/services";
 import type { Metrics } from "@klutch/telemetry";
 import { claimKeys } from "../claims/names.ts";
+import { notYet } from "../claims/waiting.ts";
 import {
   andTelling,
   type ConfigSource,
@@ -66,8 +72,16 @@ export function checkServiceType(
   instance: ServiceInstance | undefined,
 ): void {
   if (instance === undefined || configNameOf(instance) === configNameOf(binding)) return;
-  const type = typeOfProviderConfig(bareConfigName(instance));
+  const type = typeOf(instance);
   if (typeOf(binding) === type) {
+    // The function composes both and follows the instance as soon as it sees it.
+    if (
+      instance.metadata.labels?.[regionLabel] !== undefined &&
+      binding.metadata.labels?.[instanceTypeLabel] === type
+    )
+      throw notYet(
+        `the instance ${binding.spec.forProvider.instanceName} is made by the ${shownConfig(instance)}; the binding goes there within a minute`,
+      );
     throw new ExternalError(
       `the binding names the ${shownConfig(binding)}, but the instance ${binding.spec.forProvider.instanceName} is made by the ${shownConfig(instance)}; ` +
         `both need the same`,
