@@ -92,8 +92,10 @@ export function readBroker(object: Json): KnownBroker | undefined {
 }
 
 /** Chooses; see the table above. The order of `brokers` does not matter. */
-export function chooseBroker(question: BrokerQuestion): ChosenBroker | NoBroker {
-  const { wanted, brokers, rule } = question;
+export function chooseBroker(asked: BrokerQuestion): ChosenBroker | NoBroker {
+  const { wanted, rule } = asked;
+  const brokers = asked.brokers.toSorted((left, right) => (left.name < right.name ? -1 : 1));
+  const question = { ...asked, brokers };
   if (wanted !== undefined) {
     const isKnown = rule.regions !== undefined || inRegion(brokers, wanted).length > 0;
     return isKnown && isAllowed(question, wanted) ? brokerIn(question, wanted) : notAvailable(question);
@@ -118,11 +120,10 @@ function isAllowed({ brokers, rule }: BrokerQuestion, region: string): boolean {
     : rule.regions.includes(region);
 }
 
-/** The broker of a region that is allowed. A region of the rule may have any, without a rule only those that are not reserved. */
+/** The broker of a region that is allowed. */
 function brokerIn(question: BrokerQuestion, region: string): ChosenBroker | NoBroker {
-  const { type, brokers, rule, wanted } = question;
-  const byRule = rule.regions?.includes(region) === true || rule.region === region;
-  const all = inRegion(brokers, region).filter(({ isReserved }) => byRule || !isReserved);
+  const { type, wanted } = question;
+  const all = usable(question, region);
   const takers = all.filter(takesNew);
   const [first] = takers;
   if (takers.length > 1)
@@ -149,7 +150,7 @@ function usualBroker(question: BrokerQuestion): ChosenBroker | NoBroker {
   if (first !== undefined) return { config: first.name, region: first.region };
   const config = providerConfigName(type);
   const labelled = brokers.find(({ name }) => name === config);
-  if (labelled?.takesNew === false) return notAvailable(question);
+  if (labelled !== undefined && (!labelled.takesNew || labelled.isReserved)) return notAvailable(question);
   return { config, region: labelled?.region };
 }
 
@@ -175,20 +176,22 @@ function notAvailable(question: BrokerQuestion): NoBroker {
 
 /** Regions that a claim may name and that take new instances now, each with its words. */
 function offeredRegions(question: BrokerQuestion): readonly string[] {
-  const { brokers, rule } = question;
-  const names = new Set(
-    brokers.filter(takesNew).flatMap(({ region }) => (region === undefined ? [] : [region])),
-  );
+  const takers = question.brokers.filter((broker) => broker.takesNew);
+  const names = new Set(takers.flatMap(({ region }) => (region === undefined ? [] : [region])));
   return [...names]
     .filter((region) => isAllowed(question, region))
-    .toSorted()
-    .map((region) => {
-      const seen = inRegion(brokers, region).filter(
-        ({ isReserved }) => !isReserved || rule.regions !== undefined,
-      );
-      const about = seen.find((broker) => broker.about !== undefined)?.about;
-      return about === undefined ? plainText(region, 63) : `${plainText(region, 63)} (${about})`;
-    });
+    .flatMap((region) => {
+      const [first] = usable(question, region).filter(takesNew);
+      if (first === undefined) return [];
+      return first.about === undefined ? plainText(region, 63) : `${plainText(region, 63)} (${first.about})`;
+    })
+    .toSorted();
+}
+
+/** The brokers of a region that the claim may have: without a rule that names the region, only those that are not reserved. */
+function usable({ brokers, rule }: BrokerQuestion, region: string): readonly KnownBroker[] {
+  const byRule = rule.regions?.includes(region) === true || rule.region === region;
+  return inRegion(brokers, region).filter(({ isReserved }) => byRule || !isReserved);
 }
 
 function listed(texts: readonly string[]): string {
