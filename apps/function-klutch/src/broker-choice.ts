@@ -40,7 +40,7 @@ export interface KnownBroker {
 export interface RegionRule {
   /** Allowed ones. Default: all that are not reserved. */
   readonly regions?: readonly string[] | undefined;
-  /** Of claims that name none. Default: the first of `regions`. */
+  /** The region of claims that name none. Default: the first of `regions`. */
   readonly region?: string | undefined;
 }
 

@@ -135,7 +135,7 @@ function nameOf(object: Json): string {
 /** Stops the pipeline, and says in the claim why nothing is made. */
 function refused(composite: Json, problem: string): ComposeResponse {
   const message = `its organisation and space are unknown: ${problem}; ask the operators of the control plane`;
-  return { ...refusal(message), conditions: notMade(composite, "NoOrganization", message) };
+  return { ...refusal(message), conditions: notMade(composite, { reason: "NoOrganization", message }) };
 }
 
 /**
@@ -150,13 +150,16 @@ function unanswered(composite: Json, required: ComposeResponse["required"]): Com
     resources: {},
     required,
     isReady: false,
-    conditions: notMade(composite, "NoOrganization", message),
+    conditions: notMade(composite, { reason: "NoOrganization", message }),
   };
 }
 
 /** Conditions of a claim of which nothing is made. */
-export function notMade(composite: Json, reason: string, message: string): readonly ComposeCondition[] {
-  const bad = { status: "False", reason, message } as const;
+export function notMade(
+  composite: Json,
+  why: Pick<ComposeCondition, "reason" | "message">,
+): readonly ComposeCondition[] {
+  const bad = { ...why, status: "False" } as const;
   return [
     { type: readyWordsCondition, ...bad },
     { type: syncedWordsCondition, ...bad },

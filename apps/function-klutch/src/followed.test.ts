@@ -112,7 +112,7 @@ test("what was begun at a backend stays there, and nothing is asked", () => {
   }
 });
 
-test("nobody leads a claim to the broker of others: another type, another namespace, two of a name, a name that is none", () => {
+test("nothing leads a claim to the broker of others: another type, another namespace, two of a name, a name that is none", () => {
   for (const lie of [
     [managed("ServiceInstance", "db", "pg-one", { ...inRegion, "klutch.io/instance-type": "mariadb" })],
     [managed("ServiceInstance", "db", "pg-one", { ...inRegion, "crossplane.io/claim-namespace": "other" })],

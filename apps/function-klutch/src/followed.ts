@@ -90,7 +90,7 @@ export function followedManager(
     const { reason, message } = misconfiguredRegion(
       `the backup managers ${first} and ${second} both claim the region ${region} of ${type}; relabel one of them`,
     );
-    return { answer: { ...refusal(message), conditions: notMade(request.composite, reason, message) } };
+    return { answer: { ...refusal(message), conditions: notMade(request.composite, { reason, message }) } };
   }
   return { config: first ?? usual, labels, required: all };
 }

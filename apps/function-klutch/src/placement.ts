@@ -8,7 +8,7 @@
  * | 2     | `namespace`                   | some broker is labelled for the service                                 |
  * | 3     | `cluster-environment`         | the Namespace belongs to an app cluster                                 |
  *
- * Nobody but the backend writes Namespaces of app clusters, so no claim chooses the rule that holds for it.
+ * Only the backend writes Namespaces of app clusters, so no claim chooses the rule that holds for it.
  */
 import {
   clusterNamespaceAnnotation,
@@ -45,7 +45,7 @@ import type { ClaimIdentity } from "./managed-resource.ts";
 import { refusal } from "./refusal.ts";
 import { mergedRule, regionRuleIn } from "./region-rules.ts";
 
-/** Where an instance is made. */
+/** Place of an instance: organisation and space, and the broker. */
 export interface Placement {
   readonly space: BrokerSpace;
   readonly broker: ChosenBroker;
@@ -111,7 +111,7 @@ const clusterRequirement = "cluster-environment";
 /** Label that the API server puts on each Namespace. */
 const namespaceNameLabel = "kubernetes.io/metadata.name";
 
-/** Labels of what is made at a labelled broker, so that what follows the instance finds where it is. */
+/** Labels of a managed resource at a labelled broker, by which its bindings, backups and restores find that broker. */
 export function placementLabels(type: string, { region }: ChosenBroker): Readonly<Record<string, string>> {
   return region === undefined ? {} : { [instanceTypeLabel]: type, [regionLabel]: region };
 }
@@ -200,11 +200,11 @@ function clusterRule(request: ComposeRequest, cluster: string, required: Require
 
 /** Stops the pipeline, and says in the claim why nothing is made. */
 function refused({ composite }: ComposeRequest, { reason, message }: NoBroker): ComposeResponse {
-  return { ...refusal(message), conditions: notMade(composite, reason, message) };
+  return { ...refusal(message), conditions: notMade(composite, { reason, message }) };
 }
 
 /** Only a Crossplane that does not hand these over shows this to anybody; others drop it and ask again. */
 function waitingFor({ composite }: ComposeRequest, plural: string, required: Required): ComposeResponse {
   const { reason, message } = misconfiguredRegion(`this Crossplane does not hand ${plural} to functions`);
-  return { resources: {}, required, isReady: false, conditions: notMade(composite, reason, message) };
+  return { resources: {}, required, isReady: false, conditions: notMade(composite, { reason, message }) };
 }

@@ -65,7 +65,7 @@ test("a broker that hangs delays none of the instances of another one", async ()
   assert.deepEqual(await fixture.databases(), []);
 });
 
-/** The object as the composition function makes it of what is in the region. */
+/** Returns the object as the composition function makes it in a region. */
 function inRegion(object: DynamicObject, region: string, name: string): DynamicObject {
   const labels = { ...object.metadata.labels, [instanceTypeLabel]: "postgresql", [regionLabel]: region };
   return {
