@@ -1,5 +1,5 @@
 /** Reads the state of one backup from the managed resource and the backup manager, and whether it can be made. No I/O. */
-import { type Backup, type BackupObservation, instanceTypeLabel, type ServiceInstance } from "@klutch/api";
+import type { Backup, BackupObservation, ServiceInstance } from "@klutch/api";
 import type { Backup as FoundBackup } from "@klutch/backup-manager";
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { typeOfProviderConfig } from "@klutch/services";
@@ -7,6 +7,7 @@ import { timeText } from "../backup-manager/errors.ts";
 import { shownName } from "../claims/names.ts";
 import { notYet } from "../claims/waiting.ts";
 import { bareConfigName } from "../provider-config/reference.ts";
+import { checkFollows, typeInRegion } from "../provider-config/region.ts";
 import { backupIdAnnotation, instanceIdAnnotation } from "../records/annotations.ts";
 import type { CallSource } from "../records/made-once.ts";
 
@@ -51,6 +52,7 @@ export function backupTarget(backup: Backup, instances: readonly ServiceInstance
   const { instanceName } = backup.spec.forProvider;
   const instance = onlyOne(backup, "instance", instanceName, instances);
   checkType(backup, instance, `the backup ${shownName(backup)}`);
+  checkFollows(backup, instance, "Instance");
   return readyInstance(instance, "the backup");
 }
 
@@ -102,10 +104,10 @@ export function checkType(managed: Managed, other: Managed, what: string): void 
   );
 }
 
-/** Undefined when neither a label nor the name of the ProviderConfig says a type. */
+/** Undefined when neither labels nor the name of the ProviderConfig say a type. */
 function typeOf(managed: Managed): string | undefined {
-  const labelled = managed.metadata.labels?.[instanceTypeLabel];
-  if (labelled !== undefined) return labelled;
+  const inRegion = typeInRegion(managed);
+  if (inRegion !== undefined) return inRegion;
   const name = bareConfigName(managed);
   const type = typeOfProviderConfig(name);
   return type === name ? undefined : type;

@@ -1,10 +1,5 @@
 /** Keeps one client for each ProviderConfig of a service broker, and says which broker serves a managed resource, in whose name. */
-import {
-  instanceTypeLabel,
-  type ManagedServiceBinding,
-  regionLabel,
-  type ServiceInstance,
-} from "@klutch/api";
+import { instanceTypeLabel, type ManagedServiceBinding, type ServiceInstance } from "@klutch/api";
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isRecord, refOf } from "@klutch/kube-core";
@@ -29,6 +24,7 @@ import {
   UnknownConfigError,
 } from "../provider-config/clients.ts";
 import { bareConfigName, configNameOf, shownConfig } from "../provider-config/reference.ts";
+import { typeInRegion } from "../provider-config/region.ts";
 import { CachedCatalog } from "./catalog-cache.ts";
 
 /** A broker as managed resources use it. */
@@ -72,13 +68,11 @@ export function checkServiceType(
   instance: ServiceInstance | undefined,
 ): void {
   if (instance === undefined || configNameOf(instance) === configNameOf(binding)) return;
-  const type = typeOf(instance);
+  const inRegion = typeInRegion(instance);
+  const type = inRegion ?? typeOfProviderConfig(bareConfigName(instance));
   if (typeOf(binding) === type) {
-    // The function composes both and follows the instance as soon as it sees it.
-    if (
-      instance.metadata.labels?.[regionLabel] !== undefined &&
-      binding.metadata.labels?.[instanceTypeLabel] === type
-    )
+    // The function composes both, and follows the instance as soon as it sees it.
+    if (inRegion !== undefined && binding.metadata.labels?.[instanceTypeLabel] === type)
       throw notYet(
         `the instance ${binding.spec.forProvider.instanceName} is made by the ${shownConfig(instance)}; the binding goes there within a minute`,
       );

@@ -66,6 +66,6 @@ test("without a region, a binding that names another ProviderConfig is refused a
     (error) =>
       error instanceof ExternalError &&
       !(error instanceof NotYetError) &&
-      /both need the same/.test(error.message),
+      /needs serviceInstanceType pg-one/.test(error.message),
   );
 });
