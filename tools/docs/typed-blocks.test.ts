@@ -50,6 +50,11 @@ const typedBy: Readonly<Record<string, string>> = {
     "no: it takes Helm's release and Crossplane away, which the sandbox's other tests need",
   "rotate-credentials.md: *": onServer,
   "sandbox.md: Sandbox": "proof/e2e/own-sandbox.ts",
+  "several-brokers.md: Add a broker": onServer,
+  "several-brokers.md: Choose a region":
+    "no: its claim needs a broker; apps/function-klutch/src/placement.test.ts reads the status",
+  "several-brokers.md: Rules of a namespace or an app cluster":
+    "no: the name of a cluster namespace is a person's; apps/function-klutch/src/placement.test.ts",
   "troubleshooting.md: Why did this claim reconcile 40 times?": "no: it needs jq and the log of a Pod",
   "upgrade.md: 1. Check": "apps/cli/src/upgrade/app-cluster.real.test.ts",
 };

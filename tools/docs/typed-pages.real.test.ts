@@ -182,7 +182,9 @@ test("offer-an-api.md: the template is applied and listed, and the ClusterRole i
   assert.match(await types("kubectl apply -f role.yaml"), /klutch-backend-claims-widgets configured/);
 });
 
-test("add-a-provider.md, install.md and gitops.md: health is listed, a role is given, Argo CD's checks join its ConfigMap", async () => {
+test("add-a-provider.md, several-brokers.md, install.md and gitops.md: health is listed, roles are given, Argo CD's checks join its ConfigMap", async () => {
+  const broker = await typesUnder("several-brokers.md", "Add a broker");
+  assert.match(broker, /postgresql-eu-1 created\n[^]*clusterrole\S+klutch-regions created/);
   const health = await typesUnder("add-a-provider.md", "Add a provider of databases");
   assert.match(health, /^postgresql-service-broker /m);
   assert.match(await typesUnder("install.md", "Who may use them"), /rolebinding\S+developers created/);

@@ -13,7 +13,7 @@ function request(input: Json, spec: Json): ComposeRequest {
     composite: { metadata: { name: "db-x1", labels }, spec },
     observed: {},
     input,
-    required: { environment: [] },
+    required: { environment: [], brokers: [] },
   };
 }
 

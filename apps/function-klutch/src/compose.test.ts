@@ -12,7 +12,7 @@ function request(resource: string, spec: Json, observed?: Json): ComposeRequest 
     composite: { metadata: { name: "db-x1", labels }, spec },
     observed: observed === undefined ? {} : { managed: { resource: observed, connection: {} } },
     input: { apiVersion: "fn.klutch.anynines.com/v1alpha1", kind: "Input", resource },
-    required: { environment: [] },
+    required: { environment: [], brokers: [] },
   };
 }
 

@@ -14,6 +14,11 @@ const asked = {
     kind: "EnvironmentConfig",
     matchLabels: { [label]: "team" },
   },
+  brokers: {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ProviderConfig",
+    matchLabels: { "klutch.anynines.com/service-type": "postgresql" },
+  },
 };
 
 function environment(data: unknown, name = "acme", namespace = "team"): Json {
@@ -38,7 +43,7 @@ function request(found: readonly Json[] | undefined, changes: Partial<ComposeReq
     },
     observed: {},
     input: { resource: "postgresql-instance" },
-    ...(found === undefined ? {} : { required: { environment: found } }),
+    ...(found === undefined ? {} : { required: { environment: found, brokers: [] } }),
     ...changes,
   };
 }
@@ -224,10 +229,10 @@ test("a namespaced composite is asked for by its own namespace, whatever its lab
   assert.deepEqual(required?.matchLabels, { [label]: "mine" });
 });
 
-test("bindings, backups and restores ask for nothing", () => {
+test("bindings, backups and restores ask for no EnvironmentConfig", () => {
   for (const resource of ["service-binding", "backup", "restore"]) {
     const answer = compose(request(undefined, { input: { resource } }));
-    assert.equal(answer.required, undefined);
+    assert.deepEqual(Object.keys(answer.required ?? {}), ["followed"]);
     assert.deepEqual(Object.keys(answer.resources), ["managed"]);
   }
 });

@@ -13,7 +13,7 @@ function request(resource: string, observed: Readonly<Record<string, Json>>): Co
     composite: { metadata: { name: "db-x1", labels }, spec: {} },
     observed: Object.fromEntries(entries),
     input: { resource },
-    required: { environment: [] },
+    required: { environment: [], brokers: [] },
   };
 }
 

@@ -14,7 +14,7 @@ const ofClaim = (spec: Json): Json => ({
 });
 
 function request(resource: string, composite: Json): ComposeRequest {
-  return { composite, observed: {}, input: { resource }, required: { environment: [] } };
+  return { composite, observed: {}, input: { resource }, required: { environment: [], brokers: [] } };
 }
 
 const ofComposite = (spec: Json, metadata: Json = {}): Json => ({

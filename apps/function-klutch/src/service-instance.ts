@@ -1,11 +1,12 @@
 /** A claim of any data service → ServiceInstance. */
 import { connectionAnnotation, serviceInstances } from "@klutch/api";
-import type { Compose, Json } from "@klutch/crossplane";
+import type { Compose, ComposeResponse, Json } from "@klutch/crossplane";
 import { isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import { brokerParameters, type ComposedService, connectionText, providerConfigName } from "@klutch/services";
 import { answer, nameOfComposed, noClaim } from "./composite.ts";
-import { type BrokerSpace, spaceOf } from "./environment.ts";
+import type { BrokerSpace } from "./environment.ts";
 import { type ClaimIdentity, claimOf, managedResource } from "./managed-resource.ts";
+import { type Placement, placementLabels, placementOf } from "./placement.ts";
 import type { Blame } from "./words.ts";
 
 /** The one organisation and space that compositions name by default, with every broker. */
@@ -21,13 +22,19 @@ export function composeServiceInstance(service: ComposedService): Compose {
     const { composite, input, observed } = request;
     const claim = claimOf(composite);
     if (claim === undefined) return noClaim;
-    const wanted = (space: BrokerSpace): Json => instanceOf(service, composite, claim, space);
-    const usual = stepSpace(input);
-    const living = observed[nameOfComposed(observed, wanted(usual)) ?? ""]?.resource;
-    const found = spaceOf(request, claim, living, usual);
+    const { type, takesRegion } = service;
+    const fallback = stepSpace(input);
+    const usual: Placement = {
+      space: fallback,
+      broker: { config: providerConfigName(type), region: undefined },
+    };
+    const living = observed[nameOfComposed(observed, instanceOf(service, composite, claim, usual)) ?? ""];
+    const question = { claim, type, living: living?.resource, fallback, takesRegion };
+    const found = placementOf(request, question);
     if ("answer" in found) return found.answer;
-    const response = answer(request, wanted(found.space), reported, blameOf(service.parameters, composite));
-    return { ...response, required: found.required };
+    const wanted = instanceOf(service, composite, claim, found.placement);
+    const response = answer(request, wanted, reported, blameOf(service.parameters, composite));
+    return { ...withRegion(response, found.placement.broker.region), required: found.required };
   };
 }
 
@@ -35,11 +42,12 @@ function instanceOf(
   service: ComposedService,
   composite: Json,
   claim: ClaimIdentity,
-  space: BrokerSpace,
+  { space, broker }: Placement,
 ): Json {
   const claimed = valueAt(composite, "spec", "parameters");
   const parameters = isRecord(claimed) ? brokerParameters(service, claimed) : {};
   return managedResource(claim, serviceInstances, {
+    labels: placementLabels(service.type, broker),
     annotations: connectionOf(service),
     forProvider: {
       acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
@@ -48,8 +56,15 @@ function instanceOf(
       ...space,
       ...(Object.keys(parameters).length === 0 ? {} : { parameters }),
     },
-    providerConfig: providerConfigName(service.type),
+    providerConfig: broker.config,
   });
+}
+
+/** Shows the developer where the instance is, as far as its broker has a region. */
+function withRegion(response: ComposeResponse, region: string | undefined): ComposeResponse {
+  if (region === undefined) return response;
+  const managed = { ...recordAt(response.compositeStatus, "managed"), region };
+  return { ...response, compositeStatus: { ...response.compositeStatus, managed } };
 }
 
 /** Returns organisation and space for namespaces without an EnvironmentConfig. */

@@ -152,6 +152,16 @@ export const serviceTypeFieldAnnotation = "klutch.anynines.com/service-type-fiel
 export const connectionAnnotation = "klutch.anynines.com/connection";
 /** Kind of data service of a managed ServiceBinding. */
 export const instanceTypeLabel = "klutch.io/instance-type";
+/** Label on a ProviderConfig beside `serviceTypeLabel`: the region of its broker; on a managed resource: the region it is made in. */
+export const regionLabel = "klutch.anynines.com/region";
+/** Label on a ProviderConfig, "true": its broker gets no new instances. */
+export const drainedLabel = "klutch.anynines.com/drained";
+/** Label on a ProviderConfig, "true": only namespaces and app clusters whose rule names its region may have it. */
+export const reservedLabel = "klutch.anynines.com/reserved";
+/** Label on a ProviderConfig, "true": instances of claims without a region are made here. */
+export const defaultBrokerLabel = "klutch.anynines.com/default-broker";
+/** Annotation on a ProviderConfig: its region in words, for developers. */
+export const regionAboutAnnotation = "klutch.anynines.com/about";
 
 /** Condition of composite and claim that explains `Ready` of the claim: one word, the words of who works on it, what to change. */
 export const readyWordsCondition = "klutch.anynines.com/Ready";

@@ -15,6 +15,8 @@ export interface ComposedService {
   readonly parameters: readonly ComposedParameter[];
   /** Address fields in the credentials of a binding. */
   readonly connection: readonly ConnectionSource[];
+  /** False when `spec.region` of its claims is a field of the table, not the choice among brokers. */
+  readonly takesRegion: boolean;
 }
 
 /** Renames a claim's parameters to the broker's. Unset and unknown ones are left out. */

@@ -44,7 +44,7 @@ export function instanceCompositions(
   generation: Generation,
   service: DataService,
 ): readonly PackageManifest[] {
-  const { type, kind, connection } = service;
+  const { type, kind, connection, takesRegion } = service;
   return [service, ...service.others].map((making) => {
     const { composition: name, parameters, takes } = making;
     const object = objectsOf(making).instance;
@@ -53,7 +53,7 @@ export function instanceCompositions(
       name,
       kind,
       object === undefined
-        ? instanceInput({ type, parameters, takes, connection })
+        ? instanceInput({ type, parameters, takes, connection, takesRegion })
         : objectInput([[type, object]], { type, takes }),
       pricesText(making.offerings, making.prices),
     );

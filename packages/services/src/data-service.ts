@@ -69,6 +69,8 @@ export interface DataService extends Making {
   readonly parametersAbout: string;
   /** Parameters of all backends. */
   readonly parameterSchemas: readonly (Field & { readonly name: string })[];
+  /** True when `fields` has `region`, the choice among brokers; false when the table has a field of that name, or no broker. */
+  readonly takesRegion: boolean;
   /** Further fields of a claim's spec. */
   readonly fields?: Readonly<Record<string, Field>> | undefined;
   /** Further columns of `kubectl get`. */

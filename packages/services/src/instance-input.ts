@@ -2,6 +2,7 @@
 import {
   accepts,
   anyValue,
+  boolean,
   describeProblem,
   map,
   object,
@@ -29,18 +30,28 @@ interface InstanceInput extends FunctionInput {
   readonly parameters: Readonly<Record<string, string | Target>>;
   readonly takes?: Takes | undefined;
   readonly connection?: readonly ConnectionSource[] | undefined;
+  /** Default true. */
+  readonly takesRegion?: false | undefined;
 }
 
-type InputService = Pick<DataService, "type" | "connection"> & Pick<Making, "parameters" | "takes">;
+type InputService = Pick<DataService, "type" | "connection" | "takesRegion"> &
+  Pick<Making, "parameters" | "takes">;
 
 /** The input for a service. */
-export function instanceInput({ type, parameters, takes, connection }: InputService): InstanceInput {
+export function instanceInput({
+  type,
+  parameters,
+  takes,
+  connection,
+  takesRegion,
+}: InputService): InstanceInput {
   return {
     ...functionInput(instanceResource),
     type,
     parameters: inputParameters(parameters),
     ...(takes === undefined ? {} : { takes }),
     ...(connection.length === 0 ? {} : { connection }),
+    ...(takesRegion ? {} : { takesRegion }),
   };
 }
 
@@ -48,6 +59,7 @@ interface ReadInput {
   readonly resource: typeof instanceResource;
   readonly type: string;
   readonly parameters?: Readonly<Record<string, unknown>> | undefined;
+  readonly takesRegion?: boolean | undefined;
 }
 
 const readInput: Schema<ReadInput> = object(
@@ -55,7 +67,7 @@ const readInput: Schema<ReadInput> = object(
     resource: oneOf([instanceResource]),
     type: string({ pattern: serviceTypePattern, maxLength: 30 }),
   },
-  { parameters: map(anyValue()) },
+  { parameters: map(anyValue()), takesRegion: boolean() },
 );
 
 /** Returns the service that an input describes, or the faults of the input; other code reads its other fields. */
@@ -68,6 +80,6 @@ export function readInstanceInput(input: unknown): ComposedService | { readonly 
   ];
   if ("problems" in read || problems.length > 0 || !accepts(readInput, input))
     return { problem: problems.map(describeProblem).join("; ") };
-  const { type, parameters } = input;
-  return { type, parameters: readParameters(parameters), connection: read.connection };
+  const { type, parameters, takesRegion = true } = input;
+  return { type, parameters: readParameters(parameters), connection: read.connection, takesRegion };
 }

@@ -5,6 +5,7 @@ import { keepsComposition } from "./composition-rules.ts";
 import { type DataService, type Making, serviceIn } from "./data-service.ts";
 import type { Generation } from "./generation.ts";
 import { toldSchema } from "./parameter-text.ts";
+import { regionStays } from "./region-field.ts";
 import { rulesOfAll } from "./render/backend-rules.ts";
 import { acceptsIncomplete, type CompositeResourceDefinition, immutable, xrd } from "./xrd.ts";
 
@@ -44,7 +45,11 @@ export function instanceXrd(generation: Generation, of: DataService): CompositeR
       },
       {
         description: `The ${service.title} instance that is wanted.`,
-        rules: [...rulesOfAll(generation, service), keepsComposition(generation, composition)],
+        rules: [
+          ...rulesOfAll(generation, service),
+          ...(service.takesRegion ? [regionStays] : []),
+          keepsComposition(generation, composition),
+        ],
       },
     ),
   });

@@ -7,6 +7,7 @@ import { timeText } from "../backup-manager/errors.ts";
 import { shownName } from "../claims/names.ts";
 import { notYet } from "../claims/waiting.ts";
 import { bareConfigName } from "../provider-config/reference.ts";
+import { checkFollows, typeInRegion } from "../provider-config/region.ts";
 import { backupIdAnnotation, instanceIdAnnotation } from "../records/annotations.ts";
 import type { CallSource } from "../records/made-once.ts";
 
@@ -51,6 +52,7 @@ export function backupTarget(backup: Backup, instances: readonly ServiceInstance
   const { instanceName } = backup.spec.forProvider;
   const instance = onlyOne(backup, "instance", instanceName, instances);
   checkType(backup, instance, `the backup ${shownName(backup)}`);
+  checkFollows(backup, instance, "Instance");
   return readyInstance(instance, "the backup");
 }
 
@@ -102,8 +104,10 @@ export function checkType(managed: Managed, other: Managed, what: string): void 
   );
 }
 
-/** Undefined when the name says nothing of a type. */
+/** Undefined when neither labels nor the name of the ProviderConfig say a type. */
 function typeOf(managed: Managed): string | undefined {
+  const inRegion = typeInRegion(managed);
+  if (inRegion !== undefined) return inRegion;
   const name = bareConfigName(managed);
   const type = typeOfProviderConfig(name);
   return type === name ? undefined : type;

@@ -15,6 +15,7 @@ import {
 import { typeOfProviderConfig } from "@klutch/services";
 import type { Metrics } from "@klutch/telemetry";
 import { claimKeys } from "../claims/names.ts";
+import { notYet } from "../claims/waiting.ts";
 import {
   andTelling,
   type ConfigSource,
@@ -23,6 +24,7 @@ import {
   UnknownConfigError,
 } from "../provider-config/clients.ts";
 import { bareConfigName, configNameOf, shownConfig } from "../provider-config/reference.ts";
+import { typeInRegion } from "../provider-config/region.ts";
 import { CachedCatalog } from "./catalog-cache.ts";
 
 /** A broker as managed resources use it. */
@@ -66,8 +68,14 @@ export function checkServiceType(
   instance: ServiceInstance | undefined,
 ): void {
   if (instance === undefined || configNameOf(instance) === configNameOf(binding)) return;
-  const type = typeOfProviderConfig(bareConfigName(instance));
+  const inRegion = typeInRegion(instance);
+  const type = inRegion ?? typeOfProviderConfig(bareConfigName(instance));
   if (typeOf(binding) === type) {
+    // The function composes both, and follows the instance as soon as it sees it.
+    if (inRegion !== undefined && binding.metadata.labels?.[instanceTypeLabel] === type)
+      throw notYet(
+        `the instance ${binding.spec.forProvider.instanceName} is made by the ${shownConfig(instance)}; the binding goes there within a minute`,
+      );
     throw new ExternalError(
       `the binding names the ${shownConfig(binding)}, but the instance ${binding.spec.forProvider.instanceName} is made by the ${shownConfig(instance)}; ` +
         `both need the same`,

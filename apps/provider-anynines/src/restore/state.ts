@@ -8,6 +8,7 @@ import { backupCall, checkType, instanceIdOfBackup, onlyOne, readyInstance } fro
 import { shownName } from "../claims/names.ts";
 import { notYet } from "../claims/waiting.ts";
 import { configNameOf, shownConfig } from "../provider-config/reference.ts";
+import { checkFollows } from "../provider-config/region.ts";
 import {
   type AnnotationChanges,
   instanceIdAnnotation,
@@ -122,6 +123,7 @@ export function restoreTarget({ restore, backups, instancesOf }: RestoreFacts): 
 
 function checkManager(restore: Restore, backup: Backup): void {
   checkType(restore, backup, `the restore ${shownName(restore)}`);
+  checkFollows(restore, backup, "Backup");
   if (configNameOf(restore) === configNameOf(backup)) return;
   const has = shownConfig(backup);
   throw new ExternalError(

@@ -57,6 +57,19 @@ const rows: Readonly<Record<string, Row>> = {
     "failed",
     () => ({ who: "operator", next: "in the control plane: kubectl get environmentconfigs" }),
   ],
+  RegionMisconfigured: [
+    "composite",
+    "failed",
+    () => ({
+      who: "operator",
+      next: "in the control plane: kubectl get providerconfigs.dataservices.anynines.com -L klutch.anynines.com/region,klutch.anynines.com/drained",
+    }),
+  ],
+  RegionNotAvailable: [
+    "composite",
+    "failed",
+    ({ resource, name, flag }) => ({ who: "developer", next: `kubectl delete ${resource} ${name}${flag}` }),
+  ],
   Paused: ["managed", "failed", () => pausedRemedy],
   Creating: itselfRow("broker"),
   Changing: itselfRow("broker"),

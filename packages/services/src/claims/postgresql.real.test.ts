@@ -34,6 +34,13 @@ const cases: readonly ClaimCase[] = [
     instance({ ...a9s, parameters: { sslCiphers: "HIGH" } }),
     /parameters\.sslCiphers is not supported for a9s-postgresql/,
   ],
+  ["a region", instance({ region: "eu-1" }), undefined],
+  ["a region in capitals", instance({ region: "EU-1" }), /spec\.region: .*should match/],
+  [
+    "a region of an instance in the cluster",
+    inCluster({ region: "eu-1" }),
+    /region is not supported for a8s-postgresql/,
+  ],
   ["no limit of temporary files", instance({ parameters: { tempFileLimit: -1 } }), undefined],
   [
     "a limit of nothing",
@@ -253,6 +260,22 @@ test("an instance in the cluster stays there, and one at the broker does too, wh
       /spec\.compositionRef: .*CompositionRef is an immutable field/,
     ]);
 });
+
+const regions = [
+  ["another region", { region: "eu-1" }, "eu-2", '"eu-1" and cannot become "eu-2"'],
+  ["a region of an instance without", {}, "eu-1", 'unset and cannot become "eu-1"'],
+  ["no region", { region: "eu-1" }, null, '"eu-1" and cannot become unset'],
+] as const;
+for (const [index, [what, before, region, words]] of regions.entries())
+  test(`an instance stays in its region: ${what} is refused`, () =>
+    server.change(claims, `region-${index}`, [
+      what,
+      instance(before),
+      { region },
+      new RegExp(
+        `spec\\.region: .*Region is an immutable field: it is ${words}, because an instance stays at its broker; create another claim`,
+      ),
+    ]));
 
 test("the service of an instance in the cluster cannot be changed", () =>
   server.change(claims, "change-in-cluster", [

@@ -45,6 +45,8 @@ const failed = [
   "NoBroker",
   "NoOrganization",
   "Refused",
+  "RegionMisconfigured",
+  "RegionNotAvailable",
   "SecretTypeRefused",
   "TooManyObjects",
 ];
@@ -62,7 +64,14 @@ export function healthRulesOf({ spec }: CompositeResourceDefinition): HealthRule
     version: textAt(listAt(spec, "versions")[0], "name") ?? "",
     kind,
     failed: isOver ? failed : [...failed, gone],
-    outOfSync: ["Failed", "NoBroker", "NoOrganization", "Refused"],
+    outOfSync: [
+      "Failed",
+      "NoBroker",
+      "NoOrganization",
+      "Refused",
+      "RegionMisconfigured",
+      "RegionNotAvailable",
+    ],
     over: isOver ? [gone] : [],
     paused: ["Paused", "ReconcilePaused"],
   };

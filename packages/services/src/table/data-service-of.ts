@@ -2,6 +2,7 @@
 import type { DataService, Making } from "../data-service.ts";
 import { rulesOf } from "../render/rules.ts";
 import { monthText } from "../prices/price.ts";
+import { regionField } from "../region-field.ts";
 import type { Backend, Plan, ServiceTable, Target } from "./service-table.ts";
 
 /** The service that a table describes. */
@@ -21,7 +22,11 @@ export function dataServiceOf(table: ServiceTable): DataService {
       ...table.parameters.filter(({ name }) => names.includes(name)),
       ...table.parameters.filter(({ name }) => !names.includes(name)),
     ].map(({ name, schema: json }) => ({ name, json })),
-    fields: Object.fromEntries(table.fields.map(({ name, schema }) => [name, { json: schema }])),
+    takesRegion: takesRegion(table),
+    fields: {
+      ...(takesRegion(table) ? { region: regionField } : {}),
+      ...Object.fromEntries(table.fields.map(({ name, schema }) => [name, { json: schema }])),
+    },
     otherCompositions: table.otherCompositions,
     others: table.backends.filter((one) => one !== backend).map((one) => makingOf(table, one)),
     ...(table.columns.length === 0
@@ -38,6 +43,11 @@ export function dataServiceOf(table: ServiceTable): DataService {
     connection: table.credentials.connection ?? [],
     examples: table.examples,
   };
+}
+
+/** A table's own field of this name is another thing; objects in the cluster have no broker. */
+function takesRegion({ backends, fields }: ServiceTable): boolean {
+  return backends.some(({ broker }) => broker !== undefined) && !fields.some(({ name }) => name === "region");
 }
 
 /** A backend of a table as what claims see of it. */
@@ -61,6 +71,7 @@ export function makingOf(table: ServiceTable, backend: Backend): Making {
       return target === undefined ? [] : [{ name: parameter, brokerKey: target.key, as: target.as }];
     }),
     refused: [
+      ...(takesRegion(table) && backend.broker === undefined ? ["region"] : []),
       ...refusedFields.map((field) => field.name),
       ...table.parameters
         .filter(({ to }) => targetAt(to) === undefined)
