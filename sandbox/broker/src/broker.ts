@@ -11,7 +11,7 @@ import { createApp } from "./app.ts";
 import { createBackupApp } from "./backups/app.ts";
 import { BackupStore } from "./backups/store.ts";
 import { Worker } from "./backups/worker.ts";
-import { findPlan, type OnDemand } from "./catalog.ts";
+import { findPlan } from "./catalog.ts";
 import type { BrokerConfig } from "./config.ts";
 import type { Driver, ServerKind } from "./drivers/driver.ts";
 import { keyvalueKind } from "./drivers/keyvalue.ts";
@@ -96,14 +96,14 @@ export interface OpenServersOptions extends Pick<OwnServersOptions, "secretKey" 
   /** Default: on loopback. */
   readonly reach?: Reach | undefined;
   /** Services to offer besides those that are always offered. Default: none. */
-  readonly services?: readonly OnDemand[] | undefined;
+  readonly services?: readonly engines.OnDemandService[] | undefined;
 }
 
 /** Kinds by their Debian programs; those with a name are offered only when they are asked for. */
 const kinds: readonly (readonly [
   engines.DebianName,
   (programs: engines.DebianPrograms) => ServerKind,
-  OnDemand?,
+  engines.OnDemandService?,
 ])[] = [
   ["mariadb", mariadbKind],
   ["redis", keyvalueKind],
@@ -134,7 +134,7 @@ export async function openServers(options: OpenServersOptions): Promise<readonly
 const builtKinds: readonly (readonly [
   engines.EngineName,
   (obtain: () => Promise<string>) => ServerKind,
-  OnDemand?,
+  engines.OnDemandService?,
 ])[] = [
   ["versitygw", objectstorageKind],
   ["ferretdb", mongodbKind, "mongodb"],
@@ -142,7 +142,7 @@ const builtKinds: readonly (readonly [
 
 async function builtKind(
   [server, kindOf, type]: (typeof builtKinds)[number],
-  services: readonly OnDemand[],
+  services: readonly engines.OnDemandService[],
   logger: Logger,
 ): Promise<ServerKind | undefined> {
   if (type !== undefined && !services.includes(type)) return undefined;

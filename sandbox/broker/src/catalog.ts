@@ -1,12 +1,9 @@
 /** The services and plans that the broker offers (OSB 2.17 "Catalog Management"). */
 import { createHash } from "node:crypto";
+import type { OnDemandService } from "@klutch/engines";
 
 /** Type of a service's instances; also the `serviceInstanceType` of a binding claim. */
-export type ServiceType = "postgresql" | "mariadb" | "keyvalue" | "objectstorage" | OnDemand;
-
-/** Types that a broker offers only when it is told to. */
-export const onDemand = ["prometheus", "mongodb"] as const;
-export type OnDemand = (typeof onDemand)[number];
+export type ServiceType = "postgresql" | "mariadb" | "keyvalue" | "objectstorage" | OnDemandService;
 
 /** A plan and its limits. */
 export interface Plan {
@@ -66,7 +63,8 @@ const objectstorageWords: Words = {
 const prometheusWords: Words = {
   type: "prometheus",
   displayName: "Prometheus",
-  description: "Prometheus 2, a server for each instance, without Alertmanager, Grafana and Graphite exporter.",
+  description:
+    "Prometheus 2, a server for each instance, without Alertmanager, Grafana and Graphite exporter.",
   tags: ["prometheus", "metrics"],
 };
 const mongodbWords: Words = {
@@ -104,7 +102,9 @@ function sizesOf(type: ServiceType): readonly (readonly [string, Size])[] {
   return [...of("single"), ...(several === undefined ? [] : of(several).slice(1))];
 }
 
-const serverWords: Readonly<Record<Exclude<ServiceType, "postgresql" | "objectstorage" | "mongodb">, string>> = {
+const serverWords: Readonly<
+  Record<Exclude<ServiceType, "postgresql" | "objectstorage" | "mongodb">, string>
+> = {
   mariadb: "MariaDB server",
   keyvalue: "key-value server",
   prometheus: "Prometheus server",

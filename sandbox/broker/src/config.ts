@@ -1,10 +1,10 @@
 /** Reads the environment of the broker. Credentials come from the environment only, never from the command line. */
 import { klutchVersion } from "@klutch/api";
 import { type Reach, reachFlags, reachOf } from "@klutch/data-servers";
+import { type OnDemandService, onDemandServices, readOnDemandServices } from "@klutch/engines";
 import * as flag from "@klutch/program";
 import type { LogLevel } from "@klutch/telemetry";
 import type { BackupConfig } from "./backups/worker.ts";
-import { type OnDemand, onDemand } from "./catalog.ts";
 
 /** Configures the broker. */
 export interface BrokerConfig {
@@ -17,7 +17,7 @@ export interface BrokerConfig {
   /** Folder of the servers of MariaDB, key-value and object storage instances; without it only PostgreSQL is offered. */
   readonly dataFolder?: string | undefined;
   /** Services to offer besides, which need the folder, too. Default: none. */
-  readonly services?: readonly OnDemand[] | undefined;
+  readonly services?: readonly OnDemandService[] | undefined;
   /** Addresses and ports at which applications reach these servers. Default: on loopback. */
   readonly reach?: Reach | undefined;
   /** Address in bindings for the server of `postgresUrl`. Default: that URL, without a certificate. */
@@ -52,7 +52,7 @@ const help = {
     "Folder of a PostgreSQL server that the broker runs itself when BROKER_POSTGRES_URL names none",
   DATA_FOLDER:
     "Folder for the servers of MariaDB, key-value and object storage instances; without it they are not offered",
-  SERVICES: `Services to offer besides, separated by commas: ${onDemand.join(", ")}`,
+  SERVICES: `Services to offer besides, separated by commas: ${onDemandServices.join(", ")}`,
   USERNAME: "User of the broker's API",
   PASSWORD: "Password of that user",
   SECRET_KEY: `At least ${leastKeyLength} characters; passwords are derived from it`,
@@ -121,15 +121,12 @@ export const brokerProgram: flag.Program<BrokerProcessConfig> = {
   },
 };
 
-function servicesIn(given: string): readonly OnDemand[] {
-  return given
-    .split(",")
-    .filter((each) => each !== "")
-    .map((each) => {
-      const found = onDemand.find((type) => type === each);
-      if (found !== undefined) return found;
-      throw new flag.FlagFault(`has ${JSON.stringify(each)}, but each must be one of ${onDemand.join(", ")}`);
-    });
+function servicesIn(given: string): readonly OnDemandService[] {
+  try {
+    return readOnDemandServices(given);
+  } catch (cause) {
+    throw new flag.FlagFault(cause instanceof Error ? cause.message : String(cause));
+  }
 }
 
 function longEnough(key: string): string {

@@ -47,6 +47,7 @@ export function fromBson(bytes: Buffer): BsonDocument {
   for (let at = 4; bytes[at] !== 0; ) {
     const tag = bytes.readUInt8(at);
     const end = bytes.indexOf(0, at + 1);
+    if (end < 0) throw new Error("BSON ends within a name");
     const name = bytes.toString("utf8", at + 1, end);
     const [value, size] = decoded(tag, bytes.subarray(end + 1));
     if (value !== undefined) found[name] = value;

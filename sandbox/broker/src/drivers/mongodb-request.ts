@@ -10,6 +10,9 @@ import { type BsonDocument, fromBson, int32, toBson } from "./mongodb-bson.ts";
 const headerSize = 16;
 const operation = 2013;
 const timeoutMs = 20_000;
+/** The largest answer and the hardest login that are accepted; FerretDB wants 15,000 rounds. */
+const mostBytes = 1024 * 1024;
+const mostRounds = 100_000;
 const digest = "sha256";
 
 /** The server refused a command. */
@@ -55,7 +58,7 @@ function commandsOf(socket: Socket): Command {
     const header = [headerSize + body.length, 1, 0, operation].map(int32);
     socket.write(Buffer.concat([...header, body]));
     let answer = Buffer.alloc(0);
-    while (answer.length < headerSize || answer.length < answer.readInt32LE()) {
+    while (answer.length < headerSize || answer.length < sizeOf(answer)) {
       const { value, done } = await answers.next();
       if (done === true) throw new Error("the server ended the connection");
       answer = Buffer.concat([answer, value as Buffer]);
@@ -64,6 +67,12 @@ function commandsOf(socket: Socket): Command {
     if (document["ok"] === 1) return document;
     throw new MongoRefusal(Object.keys(command)[0] ?? "", document);
   };
+}
+
+function sizeOf(answer: Buffer): number {
+  const size = answer.readInt32LE();
+  if (size > headerSize + 5 && size <= mostBytes) return size;
+  throw new Error(`the server announced an answer of ${size} bytes`);
 }
 
 async function authenticate(command: Command, { username, password }: postgres.Login): Promise<void> {
@@ -79,6 +88,8 @@ async function authenticate(command: Command, { username, password }: postgres.L
   const fields = new Map(challenge.split(",").map((field) => [field.slice(0, 1), field.slice(2)]));
   const [both = "", salt = "", rounds = ""] = ["r", "s", "i"].map((name) => fields.get(name));
   if (!both.startsWith(nonce)) throw new Error("the server answered another login");
+  if (!(Number(rounds) >= 1 && Number(rounds) <= mostRounds))
+    throw new Error(`the server wants ${rounds} rounds of hashing, but at most ${mostRounds} are made`);
   const salted = pbkdf2Sync(password, Buffer.from(salt, "base64"), Number(rounds), 32, digest);
   const final = `c=biws,r=${both}`;
   const signed = [first, challenge, final].join(",");

@@ -25,7 +25,8 @@ async function login({ uri, cacrt }: Credentials, options: { readonly as?: Crede
   const ca = join(folder.path, "ca.crt");
   if (cacrt !== undefined) await writeFile(ca, String(cacrt));
   const { username, password } = options.as ?? {};
-  const auth = options.as === undefined ? undefined : { username: String(username), password: String(password) };
+  const auth =
+    options.as === undefined ? undefined : { username: String(username), password: String(password) };
   const client = new MongoClient(String(uri), {
     serverSelectionTimeoutMS: 3_000,
     ...(auth && { auth }),

@@ -76,7 +76,9 @@ function sessionOf(place: Place): Session {
     run: () => Promise.reject(new Error("a MongoDB instance has no commands of the broker")),
     async ensureLogin({ username, password }) {
       await withAdmin(place, async (command) => {
-        await command(database, { createUser: username, pwd: password, roles: [] }).catch(expecting(userExists));
+        await command(database, { createUser: username, pwd: password, roles: [] }).catch(
+          expecting(userExists),
+        );
         await command(database, { updateUser: username, pwd: password });
       });
     },

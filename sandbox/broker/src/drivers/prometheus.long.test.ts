@@ -25,7 +25,11 @@ const kept = stack.move();
 after(() => kept.disposeAsync());
 
 const { port: appPort } = app.address() as AddressInfo;
-const scraped = { job_name: "app", scrape_interval: "1s", static_configs: [{ targets: [`127.0.0.1:${appPort}`] }] };
+const scraped = {
+  job_name: "app",
+  scrape_interval: "1s",
+  static_configs: [{ targets: [`127.0.0.1:${appPort}`] }],
+};
 
 const urlOf = ({ prometheus_urls: urls }: Credentials): string => {
   assert.ok(Array.isArray(urls));
@@ -33,8 +37,14 @@ const urlOf = ({ prometheus_urls: urls }: Credentials): string => {
 };
 
 /** Asks as an application does; `null` is without a login. */
-async function ask(credentials: Credentials, path: string, login: Credentials | null = credentials, method = "GET") {
-  const basic = login === null ? "" : `Basic ${btoa(`${String(login["username"])}:${String(login["password"])}`)}`;
+async function ask(
+  credentials: Credentials,
+  path: string,
+  login: Credentials | null = credentials,
+  method = "GET",
+) {
+  const basic =
+    login === null ? "" : `Basic ${btoa(`${String(login["username"])}:${String(login["password"])}`)}`;
   const headers = login === null ? undefined : { authorization: basic };
   const answer = await fetch(`${urlOf(credentials)}${path}`, { method, ...(headers && { headers }) });
   return { status: answer.status, text: await answer.text() };
@@ -82,7 +92,10 @@ test("two bindings have their own logins, and one that is gone is refused at onc
   assert.equal((await ask(second, "/api/v1/labels")).status, 200);
   process.kill(await pidIn(prometheus.homeOf("pair")), "SIGKILL");
   await waitFor("the server", async () => {
-    const status = await ask(second, "/api/v1/labels").then((answer) => answer.status, () => 0);
+    const status = await ask(second, "/api/v1/labels").then(
+      (answer) => answer.status,
+      () => 0,
+    );
     return status === 200;
   });
   assert.equal((await ask(credentials, "/api/v1/labels")).status, 401);

@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { once } from "node:events";
-import { resolveDebian } from "@klutch/engines";
+import { type OnDemandService, resolveDebian } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { type Logger, silentLogger } from "@klutch/telemetry";
-import { type OnDemand, plans } from "../catalog.ts";
+import { plans } from "../catalog.ts";
 import { openServers } from "../broker.ts";
 import type { OwnServers } from "../drivers/own-servers.ts";
 import type { Parameters } from "../drivers/parameters.ts";
@@ -56,7 +56,7 @@ export async function serversIn(
 }
 
 /** Opens the driver of a service that is offered when it is asked for. */
-export async function serversOf(folder: string, type: OnDemand): Promise<OwnServers> {
+export async function serversOf(folder: string, type: OnDemandService): Promise<OwnServers> {
   const drivers = await openServers({
     folder: join(folder, "servers"),
     secretKey: "0123456789abcdef0123456789abcdef",
@@ -89,7 +89,8 @@ export async function pidIn(home: string): Promise<number> {
   for (const pid of (await readdir("/proc")).map(Number).filter((each) => each > 1)) {
     const folder = await readlink(`/proc/${pid}/cwd`).catch(() => "");
     const program = await readlink(`/proc/${pid}/exe`).catch(() => "");
-    if (folder.startsWith(`${home}/`) && /\/(?:mariadbd|redis-|programs\/|prometheus$)/.test(program)) return pid;
+    if (folder.startsWith(`${home}/`) && /\/(?:mariadbd|redis-|programs\/|prometheus$)/.test(program))
+      return pid;
   }
   throw new Error(`no server works in ${home}`);
 }
