@@ -7,7 +7,7 @@ test("a list of services may be empty, and names each once", () => {
   assert.deepEqual(readOnDemandServices("mongodb,prometheus,mongodb,"), ["prometheus", "mongodb"]);
 });
 
-test("another service is refused with those that there are", () => {
+test("another service is refused, and the message names the possible ones", () => {
   for (const other of ["mariadb", "MongoDB", " prometheus", "constructor"])
     assert.throws(
       () => readOnDemandServices(`prometheus,${other}`),

@@ -11,7 +11,7 @@ const obtain: Readonly<Record<OnDemandService, (options: ObtainOptions) => Promi
   mongodb: (options) => resolveEngine("ferretdb", options),
 };
 
-/** Reads a list of types with commas between them; a type that is named twice counts once. Throws with the types that there are. */
+/** Reads a list of types with commas between them; a type that is named twice counts once. Throws with all possible types. */
 export function readOnDemandServices(list: string): readonly OnDemandService[] {
   const given = list.split(",").filter((each) => each !== "");
   const other = given.find((each) => !onDemandServices.some((type) => type === each));
