@@ -16,9 +16,11 @@ import type { BrokerConfig } from "./config.ts";
 import type { Driver, ServerKind } from "./drivers/driver.ts";
 import { keyvalueKind } from "./drivers/keyvalue.ts";
 import { mariadbKind } from "./drivers/mariadb.ts";
+import { mongodbKind } from "./drivers/mongodb.ts";
 import { objectstorageKind } from "./drivers/objectstorage.ts";
 import { OwnServers, type OwnServersOptions } from "./drivers/own-servers.ts";
 import { PostgresDriver } from "./drivers/postgres.ts";
+import { prometheusKind } from "./drivers/prometheus.ts";
 import { BrokerService, driverOf } from "./service.ts";
 import { type Instance, openDatabase, Store } from "./store.ts";
 
@@ -67,7 +69,7 @@ async function listen(stack: AsyncDisposableStack, config: BrokerConfig, fetch: 
 }
 
 async function driversOf(config: BrokerConfig, logger: Logger): Promise<readonly Driver[]> {
-  const { dataFolder, reach, secretKey, published } = config;
+  const { dataFolder, reach, secretKey, published, services } = config;
   const postgres = new PostgresDriver({
     url: new URL(config.postgresUrl),
     published,
@@ -75,7 +77,7 @@ async function driversOf(config: BrokerConfig, logger: Logger): Promise<readonly
     programs: config.backups === undefined ? undefined : await dumpProgramsOf(config),
   });
   if (dataFolder === undefined) return [postgres];
-  return [postgres, ...(await openServers({ folder: dataFolder, reach, secretKey, logger }))];
+  return [postgres, ...(await openServers({ folder: dataFolder, reach, secretKey, logger, services }))];
 }
 
 async function dumpProgramsOf({
@@ -93,41 +95,64 @@ export interface OpenServersOptions extends Pick<OwnServersOptions, "secretKey" 
   readonly folder: string;
   /** Default: on loopback. */
   readonly reach?: Reach | undefined;
+  /** Services to offer besides those that are always offered. Default: none. */
+  readonly services?: readonly engines.OnDemandService[] | undefined;
 }
 
-const kinds: readonly (readonly [engines.DebianName, (programs: engines.DebianPrograms) => ServerKind])[] = [
+/** Kinds by their Debian programs; those with a name are offered only when they are asked for. */
+const kinds: readonly (readonly [
+  engines.DebianName,
+  (programs: engines.DebianPrograms) => ServerKind,
+  engines.OnDemandService?,
+])[] = [
   ["mariadb", mariadbKind],
   ["redis", keyvalueKind],
+  ["prometheus", prometheusKind, "prometheus"],
 ];
 
 /** Finds or fetches the programs. A service whose programs are missing is left out, and the log says which. */
 export async function openServers(options: OpenServersOptions): Promise<readonly OwnServers[]> {
-  const { logger, reach = onLoopback } = options;
-  const programs = await Promise.all(kinds.map(([name]) => programsOf(name, logger)));
+  const { logger, reach = onLoopback, services = [] } = options;
+  const wanted = kinds.filter(([, , type]) => type === undefined || services.includes(type));
+  const programs = await Promise.all(wanted.map(([name]) => programsOf(name, logger)));
   const root = await engines.dataHome(options.folder);
   // Servers run as another user than root, and must pass through.
   await chmod(root, 0o711);
   const now = (): Date => new Date();
   const naming = { name: "klutch-broker", now, host: reach.host };
   const authority = await openAuthority(join(root, "authority"), naming);
-  const possible = kinds.flatMap(([, kindOf], index) => {
+  const possible = wanted.flatMap(([, kindOf], index) => {
     const found = programs[index];
     return found === undefined ? [] : [kindOf(found)];
   });
-  const built = await builtKinds(logger);
-  return [...possible, ...built].map((kind) => new OwnServers({ ...options, kind, root, reach, authority }));
+  const built = await Promise.all(builtKinds.map((each) => builtKind(each, services, logger)));
+  const all = [...possible, ...built.filter((kind) => kind !== undefined)];
+  return all.map((kind) => new OwnServers({ ...options, kind, root, reach, authority }));
 }
 
-/** Returns the kinds whose programs are built when the first instance needs them, so that a start stays quick. */
-async function builtKinds(logger: Logger): Promise<readonly ServerKind[]> {
-  const server = "versitygw";
+/** Kinds by the programs that are built when the first instance needs them, so that a start stays quick; as in `kinds`. */
+const builtKinds: readonly (readonly [
+  engines.EngineName,
+  (obtain: () => Promise<string>) => ServerKind,
+  engines.OnDemandService?,
+])[] = [
+  ["versitygw", objectstorageKind],
+  ["ferretdb", mongodbKind, "mongodb"],
+];
+
+async function builtKind(
+  [server, kindOf, type]: (typeof builtKinds)[number],
+  services: readonly engines.OnDemandService[],
+  logger: Logger,
+): Promise<ServerKind | undefined> {
+  if (type !== undefined && !services.includes(type)) return undefined;
   const obstacle = await engines.engineObstacle(server);
   if (obstacle === undefined) {
     const progress = (line: string): void => logger.info("building a data server", { line });
-    return [objectstorageKind(() => engines.resolveEngine(server, { progress }))];
+    return kindOf(() => engines.resolveEngine(server, { progress }));
   }
   logger.warn("a data server cannot be run, so its services are not offered", { server, error: obstacle });
-  return [];
+  return undefined;
 }
 
 async function programsOf(

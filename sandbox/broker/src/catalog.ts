@@ -1,8 +1,9 @@
 /** The services and plans that the broker offers (OSB 2.17 "Catalog Management"). */
 import { createHash } from "node:crypto";
+import type { OnDemandService } from "@klutch/engines";
 
 /** Type of a service's instances; also the `serviceInstanceType` of a binding claim. */
-export type ServiceType = "postgresql" | "mariadb" | "keyvalue" | "objectstorage";
+export type ServiceType = "postgresql" | "mariadb" | "keyvalue" | "objectstorage" | OnDemandService;
 
 /** A plan and its limits. */
 export interface Plan {
@@ -59,22 +60,55 @@ const objectstorageWords: Words = {
   description: "Buckets with the API of S3, a server for each instance.",
   tags: ["objectstorage", "s3"],
 };
+const prometheusWords: Words = {
+  type: "prometheus",
+  displayName: "Prometheus",
+  description:
+    "Prometheus 2, a server for each instance, without Alertmanager, Grafana and Graphite exporter.",
+  tags: ["prometheus", "metrics"],
+};
+const mongodbWords: Words = {
+  type: "mongodb",
+  displayName: "MongoDB",
+  description: "The protocol of MongoDB 7 by FerretDB 1.24, a server for each instance.",
+  tags: ["mongodb", "nosql"],
+};
 
 const sizes: Readonly<Record<ServiceType, Readonly<Record<string, Size>>>> = {
   postgresql: { nano: [10, 0, 1000], small: [20, 0, 2000], big: [40, 0, 4000] },
   mariadb: { nano: [10, 256, 512], small: [20, 512, 1024], big: [40, 1024, 4096] },
   keyvalue: { nano: [20, 32, 128], small: [50, 64, 256], medium: [100, 128, 512], big: [200, 256, 1024] },
   objectstorage: { nano: [20, 0, 256], small: [50, 0, 1024], big: [200, 0, 8192] },
+  prometheus: { small: [20, 256, 512], big: [100, 1024, 4096] },
+  mongodb: { nano: [20, 128, 256], small: [50, 256, 1024], big: [200, 1024, 4096] },
 };
+
+/** Words in the names of plans with several servers. */
+const severalWords: Readonly<Partial<Record<ServiceType, string>>> = {
+  postgresql: "replica",
+  mariadb: "cluster",
+  keyvalue: "replica",
+};
+
+/** Beginnings of the plans' names that are not the type. */
+const planWords: Readonly<Partial<Record<ServiceType, string>>> = { mongodb: "mongodbsspl" };
 
 /** Returns the plans of a type by name: all sizes for one server, and all but the smallest for several, which have the same limits. */
 function sizesOf(type: ServiceType): readonly (readonly [string, Size])[] {
   if (type === "objectstorage") return Object.entries(sizes[type]);
-  const several = type === "mariadb" ? "cluster" : "replica";
+  const several = severalWords[type];
   const of = (prefix: string) =>
     Object.entries(sizes[type]).map(([size, limits]) => [`${prefix}-${size}`, limits] as const);
-  return [...of("single"), ...of(several).slice(1)];
+  return [...of("single"), ...(several === undefined ? [] : of(several).slice(1))];
 }
+
+const serverWords: Readonly<
+  Record<Exclude<ServiceType, "postgresql" | "objectstorage" | "mongodb">, string>
+> = {
+  mariadb: "MariaDB server",
+  keyvalue: "key-value server",
+  prometheus: "Prometheus server",
+};
 
 /** The service that a broker always offers. */
 export const postgresql: Service = serviceOf("a9s-postgresql17", postgresqlWords);
@@ -85,6 +119,8 @@ const services: readonly Service[] = [
   serviceOf("a9s-mariadb1011", mariadbWords, ["-ssl"]),
   serviceOf("a9s-keyvalue8", keyvalueWords, ["-ssl"]),
   serviceOf("klutch-objectstorage", objectstorageWords),
+  serviceOf("a9s-prometheus", prometheusWords),
+  serviceOf("a9s-mongodb70", mongodbWords, ["", "-ssl"]),
 ];
 
 /** Plans of all services. */
@@ -94,7 +130,7 @@ function serviceOf(service: string, words: Words, suffixes: readonly string[] = 
   const { type } = words;
   const offered = suffixes.flatMap((suffix) =>
     sizesOf(type).map(([size, [connectionLimit, memoryMiB, diskMiB]]) => {
-      const name = `${type}-${size}${suffix}`;
+      const name = `${planWords[type] ?? type}-${size}${suffix}`;
       // The plans of PostgreSQL got theirs by another rule, and identifiers never change.
       const id = stableId(`${service}/${type === "postgresql" ? size : name}`);
       const plan = { id, name, serviceId: stableId(service), tlsOnly: suffix === "-ssl" };
@@ -110,7 +146,9 @@ function describe(type: ServiceType, plan: Omit<Plan, "description">): string {
   if (type === "postgresql") return `A PostgreSQL database with up to ${most} sessions.`;
   if (type === "objectstorage")
     return `A bucket with up to ${diskMiB} MiB and ${most} requests at the same time, reached by TLS only.`;
-  const server = type === "mariadb" ? "MariaDB server" : "key-value server";
+  if (type === "mongodb")
+    return `A server of one's own with up to ${diskMiB} MiB for each database; every binding has all rights${tlsOnly ? ". Reached by TLS only" : ""}.`;
+  const server = serverWords[type];
   const limits = `up to ${most} connections, ${memoryMiB} MiB of memory and ${diskMiB} MiB of disk`;
   return `A ${server} of one's own with ${limits}${tlsOnly ? ", reached by TLS only" : ""}.`;
 }

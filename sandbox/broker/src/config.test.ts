@@ -4,10 +4,12 @@ import { brokerProgram, type BrokerProcessConfig } from "./config.ts";
 
 const needed = { BROKER_USERNAME: "u", BROKER_PASSWORD: "p", BROKER_SECRET_KEY: "k".repeat(32) };
 
-async function read(env: Readonly<Record<string, string>>): Promise<BrokerProcessConfig["postgres"]> {
-  const source = { args: [], env: { ...needed, ...env }, randomName: () => "name" };
-  return (await brokerProgram.readConfig(source)).postgres;
+async function readAll(env: Readonly<Record<string, string>>): Promise<BrokerProcessConfig> {
+  return brokerProgram.readConfig({ args: [], env: { ...needed, ...env }, randomName: () => "name" });
 }
+
+const read = async (env: Readonly<Record<string, string>>): Promise<BrokerProcessConfig["postgres"]> =>
+  (await readAll(env)).postgres;
 
 test("the PostgreSQL server is an existing one, else the broker's own in a folder, and one of them is needed", async () => {
   const url = "postgres://a:b@c/d";
@@ -15,4 +17,14 @@ test("the PostgreSQL server is an existing one, else the broker's own in a folde
   assert.deepEqual(await read({ BROKER_POSTGRES_FOLDER: "/data" }), { folder: "/data" });
   assert.deepEqual(await read({ BROKER_POSTGRES_URL: url, BROKER_POSTGRES_FOLDER: "/data" }), { url });
   await assert.rejects(read({}), /BROKER_POSTGRES_URL is required, or BROKER_POSTGRES_FOLDER/);
+});
+
+test("services that are offered only when asked for are named by their types", async () => {
+  const env = { BROKER_POSTGRES_FOLDER: "/data" };
+  assert.deepEqual((await readAll(env)).services, []);
+  assert.deepEqual((await readAll({ ...env, BROKER_SERVICES: "mongodb" })).services, ["mongodb"]);
+  await assert.rejects(
+    readAll({ ...env, BROKER_SERVICES: "mongodb,mysql" }),
+    /BROKER_SERVICES: "mongodb,mysql" has "mysql", but each must be one of prometheus, mongodb/,
+  );
 });

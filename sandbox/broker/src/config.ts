@@ -1,6 +1,7 @@
 /** Reads the environment of the broker. Credentials come from the environment only, never from the command line. */
 import { klutchVersion } from "@klutch/api";
 import { type Reach, reachFlags, reachOf } from "@klutch/data-servers";
+import { type OnDemandService, onDemandServices, readOnDemandServices } from "@klutch/engines";
 import * as flag from "@klutch/program";
 import type { LogLevel } from "@klutch/telemetry";
 import type { BackupConfig } from "./backups/worker.ts";
@@ -15,6 +16,8 @@ export interface BrokerConfig {
   readonly password: string;
   /** Folder of the servers of MariaDB, key-value and object storage instances; without it only PostgreSQL is offered. */
   readonly dataFolder?: string | undefined;
+  /** Services to offer besides, which need the folder, too. Default: none. */
+  readonly services?: readonly OnDemandService[] | undefined;
   /** Addresses and ports at which applications reach these servers. Default: on loopback. */
   readonly reach?: Reach | undefined;
   /** Address in bindings for the server of `postgresUrl`. Default: that URL, without a certificate. */
@@ -49,6 +52,7 @@ const help = {
     "Folder of a PostgreSQL server that the broker runs itself when BROKER_POSTGRES_URL names none",
   DATA_FOLDER:
     "Folder for the servers of MariaDB, key-value and object storage instances; without it they are not offered",
+  SERVICES: `Services to offer besides, separated by commas: ${onDemandServices.join(", ")}`,
   USERNAME: "User of the broker's API",
   PASSWORD: "Password of that user",
   SECRET_KEY: `At least ${leastKeyLength} characters; passwords are derived from it`,
@@ -74,6 +78,10 @@ const flags = {
   "postgres-url": flag.optionalText({ ...variable("POSTGRES_URL"), ...secret }),
   "postgres-folder": flag.optionalText(variable("POSTGRES_FOLDER")),
   "data-folder": flag.optionalText(variable("DATA_FOLDER")),
+  services: {
+    ...flag.optionalText(variable("SERVICES")),
+    read: ([given = ""]: readonly string[]) => servicesIn(given),
+  },
   ...reach,
   username: flag.text({ ...variable("USERNAME"), ...secret }),
   password: flag.text({ ...variable("PASSWORD"), ...secret }),
@@ -100,6 +108,7 @@ export const brokerProgram: flag.Program<BrokerProcessConfig> = {
       probes: values["health-probe-bind-address"],
       postgres: postgresOf(values),
       dataFolder: values["data-folder"],
+      services: values.services,
       reach: await reachOf(reach, values),
       username,
       password,
@@ -111,6 +120,14 @@ export const brokerProgram: flag.Program<BrokerProcessConfig> = {
     };
   },
 };
+
+function servicesIn(given: string): readonly OnDemandService[] {
+  try {
+    return readOnDemandServices(given);
+  } catch (cause) {
+    throw new flag.FlagFault(cause instanceof Error ? cause.message : String(cause));
+  }
+}
 
 function longEnough(key: string): string {
   if (key.length >= leastKeyLength) return key;

@@ -18,7 +18,7 @@ export interface Engine {
 const testEngines = ["judges", "provider-kubernetes", "helm"] as const;
 
 /** Servers of data services, which a broker obtains when it makes the first instance. */
-const serviceEngines = ["versitygw"] as const;
+const serviceEngines = ["versitygw", "ferretdb"] as const;
 
 /** Programs that only real nodes run, besides the servers of a cluster. */
 const nodeEngines = ["kubelet", "kube-proxy", "kube-scheduler", "coredns", "pause"] as const;
@@ -109,6 +109,8 @@ export const engineDefinitions: readonly Engine[] = [
   define("judges", "v0.1.0", "."),
   define("helm", helmVersion, "helm.sh/helm/v3/cmd/helm", helmSettings),
   define("versitygw", "v1.8.0", "github.com/versity/versitygw/cmd/versitygw"),
+  // With a main function of ours, whose source says why.
+  define("ferretdb", "v1.24.0", "."),
   // CoreDNS with a main function of ours that chooses its plugins.
   define("coredns", "v1.14.7", "."),
   define("pause", "v0.1.0", "."),

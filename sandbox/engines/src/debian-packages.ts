@@ -77,7 +77,7 @@ export const debianDefinitions: Readonly<Record<DebianName, DebianDefinition>> =
     // Debian has another one of the same path, which needs libraries.
     fetchedOnly: true,
   },
-  // The server and its checker of rules, for tests.
+  // The server and its checker of rules.
   prometheus: {
     packages: ["prometheus"],
     programs: inFolder("usr/bin", "prometheus", "promtool"),

@@ -4,6 +4,12 @@ export * from "./environment.ts";
 export { AptFault, type UnpackedPackage, unpackForeign } from "./debian-apt.ts";
 export { type DebianName } from "./debian-packages.ts";
 export { type DebianPrograms, type NodePrograms, resolveDebian, resolveNodePrograms } from "./debian.ts";
+export {
+  obtainOnDemandServices,
+  type OnDemandService,
+  onDemandServices,
+  readOnDemandServices,
+} from "./data-services.ts";
 export { EngineError } from "./environment.ts";
 export { dexConfig, dexIssuer, dexPassword, type DexSettings, startDex } from "./dex.ts";
 export { tryFileLock } from "./file-lock.ts";

@@ -27,6 +27,15 @@ test("legacy claims are always offered, and those of the other generation when a
   assert.deepEqual(offered(["--namespaced"]), ["legacy", "v2"]);
 });
 
+test("services that cost more are offered when they are named, and others are refused by name", () => {
+  assert.deepEqual(readConfig([], {}).services, []);
+  assert.deepEqual(readConfig(["--services", "mongodb,prometheus"], {}).services, ["prometheus", "mongodb"]);
+  assert.throws(
+    () => readConfig(["--services", "oracle"], {}),
+    /^Error: --services has "oracle", but each must be one of prometheus, mongodb$/,
+  );
+});
+
 test("another identity provider needs its client's secret, and does not go with Pods", () => {
   const url = "https://login.example.org";
   const clientSecret = "of-the-client";
@@ -53,6 +62,7 @@ test("every flag is in the text of --help", () => {
     "--reset",
     "--nodes",
     "--namespaced",
+    "--services",
     "--exit",
     "--issuer",
     "--dir",
@@ -70,9 +80,9 @@ test("--reset never empties a folder that is no sandbox's", () => {
 test("real nodes keep nothing, so a flag about the kept state is refused with them", () => {
   assert.equal(readConfig([], {}).nodes, false);
   assert.equal(readConfig(["--nodes", "--exit", "--no-demo"], {}).nodes, true);
-  for (const more of [["--dir", "/x"], ["--reset"], ["--namespaced"]])
+  for (const more of [["--dir", "/x"], ["--reset"], ["--namespaced"], ["--services", "mongodb"]])
     assert.throws(
       () => readConfig(["--nodes", ...more], {}),
-      /^Error: --(dir|reset|namespaced) does not go with --nodes/,
+      /^Error: --(dir|reset|namespaced|services) does not go with --nodes/,
     );
 });

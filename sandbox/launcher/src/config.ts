@@ -2,6 +2,7 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { type OnDemandService, onDemandServices, readOnDemandServices } from "@klutch/engines";
 import { type Generation, generations, legacy } from "@klutch/services";
 
 /** Text of `--help`. */
@@ -10,6 +11,7 @@ export const usage: string = `npm run sandbox -- [options]: run Klutch and every
   --reset          delete the kept state first
   --nodes          run everything in Pods of real clusters, installed by docs/install.md; needs root, and keeps no state
   --namespaced     also offer the claims that are namespaced composites of Crossplane 2
+  --services <list> also offer these services, whose servers start with their instances: ${onDemandServices.join(", ")}
   --exit           end after the demo
   --issuer <url>   log people in at this OpenID Connect provider instead of a Dex of the sandbox; its client is klutch-backend, and
                    OIDC_CLIENT_SECRET holds the secret
@@ -26,6 +28,8 @@ export interface Config {
   readonly nodes: boolean;
   /** Generations of claims to offer. */
   readonly generations: readonly Generation[];
+  /** Services to offer besides those that every sandbox has. */
+  readonly services: readonly OnDemandService[];
   /** The identity provider to use; undefined for a Dex of the sandbox. */
   readonly issuer: { readonly url: string; readonly clientSecret: string } | undefined;
   /** End after the demo instead of staying up. */
@@ -38,6 +42,7 @@ const flag = { type: "boolean", default: false } as const;
 const options = {
   dir: { type: "string" },
   issuer: { type: "string" },
+  services: { type: "string" },
   reset: flag,
   namespaced: flag,
   nodes: flag,
@@ -50,7 +55,7 @@ const options = {
 export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Config {
   const { values } = parseArgs({ args: [...args], options });
   const { reset, nodes, exit, help } = values;
-  for (const name of ["dir", "issuer", "reset", "namespaced"] as const)
+  for (const name of ["dir", "issuer", "services", "reset", "namespaced"] as const)
     if (nodes && values[name] !== undefined && values[name] !== false)
       throw new Error(
         `--${name} does not go with --nodes, which keeps nothing and installs what docs/install.md says`,
@@ -70,5 +75,15 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     throw new Error(
       `--issuer ${issuer.url} needs the secret of its client klutch-backend in OIDC_CLIENT_SECRET`,
     );
-  return { folder, reset, demo: !values["no-demo"], nodes, generations: offered, issuer, exit, help };
+  const services = servicesIn(values.services ?? "");
+  const demo = !values["no-demo"];
+  return { folder, reset, demo, nodes, generations: offered, services, issuer, exit, help };
+}
+
+function servicesIn(list: string): readonly OnDemandService[] {
+  try {
+    return readOnDemandServices(list);
+  } catch (cause) {
+    throw new Error(`--services ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
 }

@@ -1,6 +1,12 @@
 /** Starts everything in the order in which the parts need each other. */
 import { join } from "node:path";
-import { engineNames, type KubernetesVersion, preparePostgres, resolveEngines } from "@klutch/engines";
+import {
+  engineNames,
+  type KubernetesVersion,
+  preparePostgres,
+  obtainOnDemandServices,
+  resolveEngines,
+} from "@klutch/engines";
 import { untilAborted } from "@klutch/kube-runtime";
 import { chosenKubernetes, type OwnCluster, startCluster } from "@klutch/kube-testing";
 import { report, writeCliFiles, writeDeveloper, writeOwnCommands } from "./cli-files.ts";
@@ -25,7 +31,7 @@ export async function runSandbox(config: Config, progress: Progress, signal: Abo
   const state = await openState(config.folder, config.reset, stack);
   const { folder } = state;
   requireRoom(await readMachineRoom(folder), folder);
-  const servers = await obtainServers(state, progress, signal);
+  const servers = await obtainServers(state, config, progress, signal);
   if (state.isKept) progress.say(`continuing with the state in ${folder} (--reset deletes it first)`);
   const certificates = await ensureCertificates(join(folder, "certificates"), new Date());
   const base: SandboxBase = { state, stack, progress, generations: config.generations };
@@ -33,7 +39,7 @@ export async function runSandbox(config: Config, progress: Progress, signal: Abo
     progress.step("two app clusters and a control plane cluster", () => startClusters(base)),
     packages.startRegistry(base),
     config.issuer === undefined ? startDex(base) : Promise.resolve(config.issuer),
-    startBroker(base, servers),
+    startBroker(base, servers, config.services),
     packages.startFunction(base, certificates),
   ]);
   const stop = new AbortController();
@@ -46,7 +52,7 @@ export async function runSandbox(config: Config, progress: Progress, signal: Abo
       await Promise.all([packages.startProvider(context), packages.packagesHealthy(context, registry)]);
       const url = `http://127.0.0.1:${state.ports.broker}`;
       const login = { username: brokerUser, password: state.secrets.brokerPassword };
-      const types = await offeredTypes(servers);
+      const types = await offeredTypes(servers, config.services);
       await packages.configureProvider(clusters.controlPlane.client, url, login, types, base.generations);
     }),
     progress.step("backend", () => startBackend(context, identityProvider)),
@@ -73,13 +79,20 @@ export async function runSandbox(config: Config, progress: Progress, signal: Abo
   await Promise.all(tasks);
 }
 
-/** Obtains the programs of all servers; those of instances only if they are available. */
-function obtainServers({ folder, secrets }: State, progress: Progress, signal: AbortSignal) {
+/** Obtains the programs of all servers; those of instances only if they are available, or asked for. */
+function obtainServers(
+  { folder, secrets }: State,
+  { services }: Config,
+  progress: Progress,
+  signal: AbortSignal,
+) {
   return progress.step(
     "servers, from the cache or obtained once (minutes, if they must be built)",
     async () => {
       await preparePostgres(postgresFolder(folder), secrets.postgresPassword);
-      await resolveEngines(engineNames, { progress: (line) => progress.say(line), signal });
+      const options = { progress: (line: string) => progress.say(line), signal };
+      await resolveEngines(engineNames, options);
+      await obtainOnDemandServices(services, options);
       return obtainDataServers(progress, signal);
     },
   );

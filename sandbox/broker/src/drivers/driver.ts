@@ -94,6 +94,8 @@ export interface ServerKind extends DriverKind {
   readonly program: string;
   /** As of a driver. Default: backups are possible. */
   readonly obstacle?: string | undefined;
+  /** The server keeps sessions of logins that are gone, so it is restarted. Default: it ends them. */
+  readonly unbindRestarts?: boolean | undefined;
   /** Makes empty data in `place.data`, an empty folder. A kind whose server starts on a dump puts it there; others leave that to `fill`. */
   initialise(place: Place, dump?: Dump): Promise<void>;
   launch(place: Place, spec: ServerSpec): Promise<Launch>;

@@ -1,8 +1,8 @@
 /** Object storage with the API of S3: a server with one bucket for each instance. */
-import { randomUUID } from "node:crypto";
-import { copyFile, glob, mkdir, readFile, rename, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { glob, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { hostInUrl, makeServerFolder, readIfThere, writeOwn } from "@klutch/data-servers";
+import { serverProgram } from "./built-program.ts";
 import type { Place, ServerKind, ServerSpec, Session } from "./driver.ts";
 import * as check from "./parameters.ts";
 import { callS3, type S3Account, type S3Call, S3Refusal } from "./s3-request.ts";
@@ -44,7 +44,7 @@ export function objectstorageKind(obtain: () => Promise<string>): ServerKind {
     parameters: objectstorageParameters,
     obstacle: "this broker makes no backups of object storage; copy the objects with an S3 client",
     async initialise({ data, home }) {
-      await reachable(await obtain(), home);
+      await serverProgram(await obtain(), home);
       for (const name of [objectsFolder, metadataFolder, accountsFolder])
         await makeServerFolder(join(data, name));
     },
@@ -53,7 +53,7 @@ export function objectstorageKind(obtain: () => Promise<string>): ServerKind {
       const inData = (name: string): string => join(place.data, name);
       await writeOwn(join(place.home, regionFile), region);
       return {
-        command: await reachable(await obtain(), place.home),
+        command: await serverProgram(await obtain(), place.home),
         args: [
           ...flagsOf(place, spec, region),
           "posix",
@@ -94,18 +94,6 @@ function flagsOf({ data, port, reach, tls }: Place, spec: ServerSpec, region: st
   const accounts = ["--iam-dir", join(data, accountsFolder), "--iam-cache-disable"];
   const limit = ["--max-requests", String(spec.connectionLimit + ownRequests)];
   return [...ports, ...tlsFiles, ...accounts, ...limit, "--region", region, "--quiet"];
-}
-
-/** Returns the path of a copy that the server's user can run: it cannot enter a closed home, where the program may lie. All instances share it. */
-async function reachable(program: string, home: string): Promise<string> {
-  const folder = join(dirname(home), "programs");
-  const path = join(folder, basename(dirname(program)));
-  if ((await stat(path).catch(() => undefined)) !== undefined) return path;
-  await mkdir(folder, { recursive: true, mode: 0o711 });
-  const partial = `${path}.${randomUUID()}`;
-  await copyFile(program, partial);
-  await rename(partial, path);
-  return path;
 }
 
 type Caller = (call: S3Call) => Promise<string>;

@@ -74,10 +74,15 @@ export class OwnServers implements Driver {
     return this.credentials(binding);
   }
 
-  async unbind(binding: Binding): Promise<void> {
+  async unbind(binding: Binding, instance?: Instance): Promise<void> {
     // An instance without data has no logins.
     if ((await readRecord(this.homeOf(binding.instanceId))) === undefined) return;
-    await this.serverOf(binding.instanceId).use((session) => session.dropLogin(userOf(binding.id)));
+    const server = this.serverOf(binding.instanceId);
+    await server.use((session) => session.dropLogin(userOf(binding.id)));
+    if (this.kind.unbindRestarts !== true || instance === undefined) return;
+    await server.pause();
+    await this.resume(instance);
+    await server.whenUp();
   }
 
   async credentials(binding: Binding): Promise<Credentials> {

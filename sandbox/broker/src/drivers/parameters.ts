@@ -2,7 +2,7 @@
 import { BrokerError } from "../errors.ts";
 
 /** One value. */
-export type ParameterValue = string | number | boolean | readonly string[];
+export type ParameterValue = string | number | boolean | readonly string[] | readonly object[];
 
 /** Parameters as the broker keeps them. */
 export type Parameters = Readonly<Record<string, ParameterValue>>;
@@ -73,7 +73,8 @@ export function smaller(planned: number, wanted: unknown, least: number): number
   return typeof wanted === "number" && wanted >= least ? Math.min(planned, wanted) : planned;
 }
 
-function refuse(field: string, value: unknown, wanted: string): BrokerError {
+/** Returns the refusal of a value; `wanted` says which are possible. */
+export function refuse(field: string, value: unknown, wanted: string): BrokerError {
   return invalid(`${field} is ${JSON.stringify(value)}, but ${wanted} is needed`);
 }
 

@@ -1,4 +1,4 @@
-/** MariaDB and the key-value store through the broker's own process, which is killed, and the checks of packages/osb against it. */
+/** Services through the broker's own process, which is killed, and the checks of packages/osb against it. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
@@ -34,6 +34,7 @@ const start = () =>
       BROKER_LISTEN: `127.0.0.1:${port}`,
       BROKER_PROBE_LISTEN: `127.0.0.1:${probePort}`,
       BROKER_DATA_FOLDER: dataFolder,
+      BROKER_SERVICES: "prometheus,mongodb",
       BROKER_BACKUP_FOLDER: join(folder.path, "backups"),
     },
     logFile: join(folder.path, "broker.log"),
@@ -79,7 +80,8 @@ async function serverPids(): Promise<readonly number[]> {
   const found: number[] = [];
   for (const name of (await readdir("/proc")).filter((each) => /^\d+$/.test(each))) {
     const command = await readFile(`/proc/${name}/cmdline`, "utf8").catch(() => "");
-    const isServer = /^\S*(?:mariadbd|redis-server)/.test(command) && command.includes(dataFolder);
+    const isServer =
+      /^\S*(?:mariadbd|redis-server|prometheus|\/programs\/)/.test(command) && command.includes(dataFolder);
     if (isServer) found.push(Number(name));
   }
   return found.toSorted((left, right) => left - right);
@@ -92,11 +94,22 @@ test("the catalog has the services with their plans", () => {
   const names = new Map(services.map(({ name, plans }) => [name, plans.map((plan) => plan.name)]));
   assert.deepEqual(
     [...names.keys()],
-    ["a9s-postgresql17", "a9s-mariadb106", "a9s-mariadb1011", "a9s-keyvalue8"],
+    [
+      "a9s-postgresql17",
+      "a9s-mariadb106",
+      "a9s-mariadb1011",
+      "a9s-keyvalue8",
+      "klutch-objectstorage",
+      "a9s-prometheus",
+      "a9s-mongodb70",
+    ],
   );
   assert.equal(names.get("a9s-mariadb106")?.length, 10);
   assert.ok(names.get("a9s-mariadb1011")?.every((name) => name.endsWith("-ssl")));
   assert.equal(names.get("a9s-keyvalue8")?.length, 7);
+  assert.deepEqual(names.get("a9s-prometheus"), ["prometheus-single-small", "prometheus-single-big"]);
+  const sizes = ["nano", "small", "big"].map((size) => `mongodbsspl-single-${size}`);
+  assert.deepEqual(names.get("a9s-mongodb70"), [...sizes, ...sizes.map((name) => `${name}-ssl`)]);
   const ids = services.flatMap(({ id, plans }) => [id, ...plans.map((plan) => plan.id)]);
   assert.equal(new Set(ids).size, ids.length);
 });
@@ -182,6 +195,13 @@ for (const [service, plan, other, parameters] of [
     "keyvalue-single-small-ssl",
     '{"maxmemory-policy":"allkeys-lru"}',
   ],
+  [
+    "a9s-prometheus",
+    "prometheus-single-small",
+    "prometheus-single-big",
+    '{"scrape_configs":[{"job_name":"self"}]}',
+  ],
+  ["a9s-mongodb70", "mongodbsspl-single-nano", "mongodbsspl-single-small", undefined],
 ] as const)
   test(`the broker keeps every rule with ${service}, and nothing is left of the checks`, async () => {
     const before = await serverPids();
@@ -190,7 +210,7 @@ for (const [service, plan, other, parameters] of [
       `--service=${service}`,
       `--plan=${plan}`,
       `--other-plan=${other}`,
-      `--parameters=${parameters}`,
+      ...(parameters === undefined ? [] : [`--parameters=${parameters}`]),
     ];
     const { stdout } = await run(
       process.execPath,

@@ -1,12 +1,12 @@
 /** Data servers without a broker's HTTP around them, and what applications do with credentials. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { chmod, mkdtemp, readdir, readlink, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, readlink, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { once } from "node:events";
-import { resolveDebian } from "@klutch/engines";
+import { type OnDemandService, resolveDebian } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { type Logger, silentLogger } from "@klutch/telemetry";
 import { plans } from "../catalog.ts";
@@ -55,6 +55,20 @@ export async function serversIn(
   };
 }
 
+/** Opens the driver of a service that is offered when it is asked for. */
+export async function serversOf(folder: string, type: OnDemandService): Promise<OwnServers> {
+  const drivers = await openServers({
+    folder: join(folder, "servers"),
+    secretKey: "0123456789abcdef0123456789abcdef",
+    logger: silentLogger,
+    diskEveryMs: 200,
+    services: [type],
+  });
+  const found = drivers.find((one) => one.kind.type === type);
+  assert.ok(found !== undefined, type);
+  return found;
+}
+
 /** An instance as the store has it while it is provisioned. */
 export function instanceOf(id: string, planName: string, parameters: Parameters = {}): Instance {
   const plan = plans.find(({ name }) => name === planName);
@@ -75,9 +89,16 @@ export async function pidIn(home: string): Promise<number> {
   for (const pid of (await readdir("/proc")).map(Number).filter((each) => each > 1)) {
     const folder = await readlink(`/proc/${pid}/cwd`).catch(() => "");
     const program = await readlink(`/proc/${pid}/exe`).catch(() => "");
-    if (folder.startsWith(`${home}/`) && /\/(?:mariadbd|redis-|programs\/)/.test(program)) return pid;
+    if (folder.startsWith(`${home}/`) && /\/(?:mariadbd|redis-|programs\/|prometheus$)/.test(program))
+      return pid;
   }
   throw new Error(`no server works in ${home}`);
+}
+
+/** Returns the memory that a process has, in MiB. */
+export async function memoryMiBOf(pid: number): Promise<number> {
+  const [, kib] = /^VmRSS:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Math.round(Number(kib) / 1024);
 }
 
 export function bindingOf(instance: Instance, id: string): Binding {

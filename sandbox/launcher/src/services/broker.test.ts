@@ -23,7 +23,8 @@ test("any other fault ends the start", async () => {
   await assert.rejects(found, fault);
 });
 
-test("object storage is offered with a server of the broker's own, and PostgreSQL always", async () => {
+test("object storage is offered with a server of the broker's own, PostgreSQL always, and others when they are asked for", async () => {
   assert.deepEqual(await offeredTypes({}), ["postgresql"]);
   assert.deepEqual(await offeredTypes({ keyvalue: redis }), ["postgresql", "keyvalue", "objectstorage"]);
+  assert.deepEqual(await offeredTypes({}, ["mongodb"]), ["postgresql", "objectstorage", "mongodb"]);
 });

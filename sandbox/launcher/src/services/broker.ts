@@ -4,6 +4,7 @@ import {
   type DebianPrograms,
   EngineError,
   engineObstacle,
+  type OnDemandService,
   resolveDebian,
   startPostgres,
 } from "@klutch/engines";
@@ -52,15 +53,22 @@ export async function obtainDataServers(
 }
 
 /** Returns the types that the broker offers with these servers. It builds that of object storage with the first instance, so a start does not wait for it. */
-export async function offeredTypes(servers: DataServers): Promise<readonly string[]> {
+export async function offeredTypes(
+  servers: DataServers,
+  services: readonly OnDemandService[] = [],
+): Promise<readonly string[]> {
   const own = Object.keys(servers);
   // Without a server of its own, the broker has no folder for one.
-  const isBuilt = own.length > 0 && (await engineObstacle("versitygw")) === undefined;
-  return ["postgresql", ...own, ...(isBuilt ? ["objectstorage"] : [])];
+  const isBuilt = own.length + services.length > 0 && (await engineObstacle("versitygw")) === undefined;
+  return ["postgresql", ...own, ...(isBuilt ? ["objectstorage"] : []), ...services];
 }
 
-/** Starts the broker and its PostgreSQL server. */
-export async function startBroker(context: SandboxBase, servers: DataServers): Promise<SandboxBroker> {
+/** Starts the broker and its PostgreSQL server. It offers `services` besides. */
+export async function startBroker(
+  context: SandboxBase,
+  servers: DataServers,
+  services: readonly OnDemandService[],
+): Promise<SandboxBroker> {
   const { folder, ports, secrets } = context.state;
   const dataDir = postgresFolder(folder);
   const postgres = context.stack.use(
@@ -76,7 +84,8 @@ export async function startBroker(context: SandboxBase, servers: DataServers): P
       BROKER_PASSWORD: secrets.brokerPassword,
       BROKER_SECRET_KEY: secrets.brokerKey,
       BROKER_BACKUP_FOLDER: join(folder, "backups"),
-      BROKER_DATA_FOLDER: Object.keys(servers).length === 0 ? "" : serversFolder(folder),
+      BROKER_DATA_FOLDER: Object.keys(servers).length + services.length === 0 ? "" : serversFolder(folder),
+      BROKER_SERVICES: services.join(","),
       // Without these paths the broker searches itself.
       BROKER_POSTGRES_PROGRAMS: postgres.dumpPrograms ?? "",
       BROKER_POSTGRES_LIBRARIES: postgres.dumpLibraries ?? "",
