@@ -24,6 +24,7 @@ export * from "./crds.ts";
 export * from "./crossing-keys.ts";
 export * from "./device-login.ts";
 export * from "./export-snapshot.ts";
+export { announcedDescription, parseAnnouncedApis } from "./foreign/announced-apis.ts";
 export { checkApiFullName, checkApiName, isBuiltInGroup } from "./foreign/api-name.ts";
 export { type ForeignClusterBinding, parseClusterBinding } from "./foreign/cluster-binding.ts";
 export { type ForeignExport, parseExport } from "./foreign/export.ts";
@@ -48,7 +49,14 @@ export * from "./kinds/app-cluster-binding.ts";
 export * from "./kinds/backup.ts";
 export * from "./kinds/cluster-binding.ts";
 export { type Grant, type GrantIdentity, type GrantSpec, type TemplateReference } from "./kinds/grant.ts";
-export type { ClusterSecretKeyRef, GroupResource, LocalSecretKeyRef, ObjectLimit } from "./kinds/common.ts";
+export {
+  type AnnouncedApi,
+  type ClusterSecretKeyRef,
+  type GroupResource,
+  type LocalSecretKeyRef,
+  mostAnnounced,
+  type ObjectLimit,
+} from "./kinds/common.ts";
 export type {
   AnsweredPermissionClaim,
   ClaimOwner,
