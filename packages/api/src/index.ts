@@ -5,6 +5,12 @@ export type { ApiPolicy } from "./admission/api-policy.ts";
 export { backendPolicyManifests, backendPolicyName } from "./admission/backend.ts";
 export { binderPolicyManifests } from "./admission/binder.ts";
 export { claimMarks } from "./admission/claim-marks.ts";
+export {
+  autoBindAnnotation,
+  autoBindRole,
+  type AutoBindScope,
+  parseAutoBind,
+} from "./admission/auto-bind.ts";
 export * from "./admission/konnector-container.ts";
 export { deployRule, offerRules, type OfferingTemplate, shippedOffers } from "./admission/offers.ts";
 export { providerPolicyManifests } from "./admission/provider.ts";
