@@ -23,6 +23,7 @@ export {
   konnectorPolicyOf,
 } from "./admission/konnector.ts";
 export { claimRights, type KonnectorScope, konnectorScopeOf } from "./admission/konnector-scope.ts";
+export { autoBindManifests } from "./auto-bind-manifests.ts";
 export * from "./cluster-key.ts";
 export * from "./confirmed-login.ts";
 export { clusterIdentityNamespace, controlPlaneIdOf } from "./control-plane-id.ts";
