@@ -128,7 +128,10 @@ test("APIs are bound by themselves by groups that are named, never by a wildcard
     [[...own, "--auto-bind-groups=anynines.com,"], /^--auto-bind-groups has ""/],
     [[...own, "--auto-bind-groups=apps"], /^--auto-bind-groups has "apps"/],
     [[...own, "--auto-bind-groups=klutch.anynines.com"], /^--auto-bind-groups has "klutch/],
-    [[...own, groups, "--auto-bind-except=queues"], /^--auto-bind-except has "queues", must be names of APIs/],
+    [
+      [...own, groups, "--auto-bind-except=queues"],
+      /^--auto-bind-except has "queues", must be names of APIs/,
+    ],
   ] as const)
     assert.match(faultsOf(args)[0] ?? "", words);
 });

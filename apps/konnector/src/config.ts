@@ -1,5 +1,11 @@
 /** Flags and environment of the konnector. */
-import { checkApiFullName, checkApiName, checkedOwnBindUrl, consumerNamespace, klutchVersion } from "@klutch/api";
+import {
+  checkApiFullName,
+  checkApiName,
+  checkedOwnBindUrl,
+  consumerNamespace,
+  klutchVersion,
+} from "@klutch/api";
 import { isDnsSubdomain } from "@klutch/kube-core";
 import {
   ConfigError,

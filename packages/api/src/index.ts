@@ -9,6 +9,7 @@ export {
   autoBindAnnotation,
   autoBindRole,
   type AutoBindScope,
+  isAutoBindApi,
   parseAutoBind,
 } from "./admission/auto-bind.ts";
 export * from "./admission/konnector-container.ts";

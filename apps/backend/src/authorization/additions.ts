@@ -4,7 +4,11 @@ import type { MayBind } from "./bind-rights.ts";
 import type { User } from "./user-claims.ts";
 
 /** Tells whether anyone who has bound an API for the app cluster may bind this template, too. */
-export type MayAdd = (namespace: string, template: TemplateReference, signal: AbortSignal) => Promise<boolean>;
+export type MayAdd = (
+  namespace: string,
+  template: TemplateReference,
+  signal: AbortSignal,
+) => Promise<boolean>;
 
 /** People who are asked about, those who bound last: an app cluster is not to choose how many questions the API server gets. */
 const mostPeople = 8;

@@ -6,7 +6,7 @@
  * |---------|-------------------------------------------------------------------------------|
  * | observe | offers, the exports of the app cluster, the rights of the people in its Grants |
  * | plan    | `announcedFor`                                                                |
- * | execute | one write of the status, at most one in `leastGapMs`                          |
+ * | execute | one write of the status; what another program changed, after `leastGapMs`      |
  */
 import {
   announcedDescription,
@@ -68,16 +68,17 @@ export function createAnnouncementReconcile(context: Context): {
   readonly forget: (key: string) => void;
 } {
   const { client, caches, clock } = context;
-  const wroteAt = new Map<string, number>();
+  const written = new Map<string, { readonly apis: readonly AnnouncedApi[]; readonly at: number }>();
   const reconcile: Reconcile = async (key, { signal }) => {
     const binding = caches.bindings.get(key);
     if (binding === undefined || binding.metadata.deletionTimestamp !== undefined) return undefined;
     if (binding.metadata.name !== clusterBindingName) return undefined;
     const wanted = await announcedFor(context, binding, signal);
     if (!jsonEqual(wanted, binding.status?.newAPIs ?? [])) {
-      const waitMs = (wroteAt.get(key) ?? Number.NEGATIVE_INFINITY) + leastGapMs - clock.monotonic();
+      const before = written.get(key);
+      const waitMs = jsonEqual(before?.apis, wanted) ? (before?.at ?? 0) + leastGapMs - clock.monotonic() : 0;
       if (waitMs > 0) return { requeueAfterMs: waitMs };
-      wroteAt.set(key, clock.monotonic());
+      written.set(key, { apis: wanted, at: clock.monotonic() });
       const newAPIs = wanted.length === 0 ? null : wanted;
       await client.mergePatch(
         clusterBindings,
@@ -88,7 +89,7 @@ export function createAnnouncementReconcile(context: Context): {
     }
     return { requeueAfterMs: recheckMs };
   };
-  return { reconcile, forget: (key) => void wroteAt.delete(key) };
+  return { reconcile, forget: (key) => void written.delete(key) };
 }
 
 /** Returns the APIs in the order of their names. Rejects if the API server does not say who may bind them: the last ones stay. */

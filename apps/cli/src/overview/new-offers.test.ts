@@ -14,7 +14,10 @@ const queues = { group: "example.org", resource: "queues", kind: "Queue", descri
 
 test("announced APIs of all bindings are listed once, without those that are bound meanwhile", () => {
   const topics = { ...queues, resource: "topics", kind: "Topic", asksPermissions: true };
-  const rows = newOfferRows([binding("widgets.example.org", [topics, queues]), binding("queues.example.org", [topics])]);
+  const rows = newOfferRows([
+    binding("widgets.example.org", [topics, queues]),
+    binding("queues.example.org", [topics]),
+  ]);
   assert.deepEqual(
     rows.map(({ fields }) => [fields["api"], fields["permissions"]]),
     [["topics.example.org", "asks"]],

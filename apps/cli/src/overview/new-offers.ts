@@ -45,12 +45,15 @@ export async function lookAtNewOffers(
   { client, place }: Consumer,
   format: ListFormat | undefined,
 ): Promise<Look> {
-  if (!(await serves(client, apiServiceBindings, signal)))
+  const bindings = (await serves(client, apiServiceBindings, signal))
+    ? await Array.fromAsync(client.listAll<DynamicObject>(apiServiceBindings, { signal }))
+    : [];
+  if (bindings.length === 0)
     throw new CliError(
       "Usage",
-      `This cluster is no app cluster of Klutch (${place}): it does not serve the kind APIServiceBinding. Choose the app cluster with --context or --kubeconfig; in a control plane: klutch offers.`,
+      `No API is bound in this cluster (${place}), so none is announced. Choose the app cluster with --context or --kubeconfig; in a control plane: klutch offers.`,
     );
-  const rows = newOfferRows(await Array.fromAsync(client.listAll<DynamicObject>(apiServiceBindings, { signal })));
+  const rows = newOfferRows(bindings);
   if (rows.length === 0 && (format === undefined || format === "wide"))
     return { text: "No new APIs are announced to this app cluster.\n", isWell: true };
   return { text: formatRows(rows, newOfferColumns, format), isWell: true };

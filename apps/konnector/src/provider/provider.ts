@@ -121,7 +121,10 @@ export class Provider implements Part {
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    await startAll([this.#connection, this.#additions, { start: (options) => this.#keepServing(options.signal) }], signal);
+    await startAll(
+      [this.#connection, this.#additions, { start: (options) => this.#keepServing(options.signal) }],
+      signal,
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -289,12 +289,15 @@ test("keys that cannot be used are named on the object", async () => {
 
 test("an API of a named group is bound when it is offered; one that asks for permissions is shown, and lies bind nothing", async () => {
   const autoBind = { groups: [widgets.type.group], except: [] };
-  const others = new Set((await consumer.client.list(apiServiceBindings)).items.map(({ metadata }) => metadata.name));
+  const others = new Set(
+    (await consumer.client.list(apiServiceBindings)).items.map(({ metadata }) => metadata.name),
+  );
   await installRights(consumer.client, autoBindManifests(autoBind));
   const bound = [...others].map((name) => ({ name: name ?? "", claims: [] }));
   await applyPolicies(consumer.client, konnectorPolicyManifests(konnectorScopeOf(bound, autoBind)));
   await using _konnector = await startKonnector(fixture, { ownBind: { ...ownBind, autoBind }, timing });
   await untilReady(widgets.name);
+  await identify({ jwks: await jwksOf(consumer) });
   await allow("prod-more", "queues", "topics");
   const [queues, topics] = [testApi("queues", "Queue"), testApi("topics", "Topic")];
   for (const { crd } of [queues, topics]) await installCrd(provider, crd);
@@ -326,7 +329,12 @@ test("an API of a named group is bound when it is offered; one that asks for per
     lie(widgets.type.group, "<b>free</b>"),
     lie(widgets.type.group, "secrets/status"),
   ];
-  await provider.client.mergePatch(clusterBindings, ref, { status: { newAPIs: lies } }, { subresource: "status" });
+  await provider.client.mergePatch(
+    clusterBindings,
+    ref,
+    { status: { newAPIs: lies } },
+    { subresource: "status" },
+  );
   await waitFor("the lies that have names of APIs", async () =>
     isDeepStrictEqual(await shown(), ["queues.other.org", `queues.sub.${widgets.type.group}`]),
   );

@@ -12,8 +12,8 @@ export interface AutoBindScope {
   readonly except: readonly string[];
 }
 
-/** Name of the konnector's ClusterRole on these groups. */
-export const autoBindRole = "klutch-bind-konnector:auto-bind";
+/** Name of the konnector's ClusterRole on these groups. No role of a bound API has it. */
+export const autoBindRole = "klutch-bind-konnector-auto-bind";
 /** Annotation of that role: the scope as JSON. */
 export const autoBindAnnotation = "klutch.anynines.com/auto-bind";
 
@@ -26,6 +26,11 @@ export function parseAutoBind(text: string | undefined): AutoBindScope {
     groups: texts("groups").filter((group) => checkApiName(group, "apis") === undefined),
     except: texts("except").filter((name) => checkApiFullName(name) === undefined),
   };
+}
+
+/** Returns true for the name of an API that the scope lets the konnector bind. */
+export function isAutoBindApi(name: string, { groups, except }: AutoBindScope): boolean {
+  return groups.includes(name.slice(name.indexOf(".") + 1)) && !except.includes(name);
 }
 
 function jsonOf(text = ""): unknown {

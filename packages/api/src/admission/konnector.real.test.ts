@@ -347,8 +347,14 @@ test("of groups that a person named the agent creates bindings that accept nothi
     [{}, { labels: { a: "b" } }],
     [{}, { annotations: { "klutch.anynines.com/unbind-policy": "Delete" } }],
   ] as const)
-    await refused(create("dbs2.auto.example.org", more, metadata), /only bindings that accept no permission claim/);
-  await refused(create("dbs2.auto.example.org", {}, { finalizers: ["example.org/stay"] }), /may not add owners/);
+    await refused(
+      create("dbs2.auto.example.org", more, metadata),
+      /only bindings that accept no permission claim/,
+    );
+  await refused(
+    create("dbs2.auto.example.org", {}, { finalizers: ["example.org/stay"] }),
+    /may not add owners/,
+  );
   const changed = { spec: { permissionClaims: [claim] } };
   await refused(
     agent.mergePatch(apiServiceBindings, { namespace: "klutch-bind", name: "dbs.auto.example.org" }, changed),

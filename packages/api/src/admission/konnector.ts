@@ -111,9 +111,7 @@ export function konnectorPolicyOf({
   claims,
   secretTypes,
   ...autoBind
-}: Readonly<
-  Record<"apis" | "claims" | "secretTypes" | keyof AutoBindScope, string>
->): readonly Manifest[] {
+}: Readonly<Record<"apis" | "claims" | "secretTypes" | keyof AutoBindScope, string>>): readonly Manifest[] {
   const isApi = (name: string): string => `(${name} in ${apis} || ${isAutoBindable(name, autoBind)})`;
   const isOwner = "owner.kind == 'APIServiceBinding' && owner.name == object.metadata.name";
   const bindingKeys = quoted([providerUidAnnotation, unreachableSinceAnnotation]);

@@ -37,7 +37,12 @@ test("words steer no terminal and have one line, and a strange flag counts as as
   const [read] = parseAnnouncedApis([
     { ...queues, kind: "<script>", description: "Good.\u001b[31m\nFree money", asksPermissions: "no" },
   ]);
-  assert.deepEqual(read, { group: "example.org", resource: "queues", description: "Good.", asksPermissions: true });
+  assert.deepEqual(read, {
+    group: "example.org",
+    resource: "queues",
+    description: "Good.",
+    asksPermissions: true,
+  });
   const long = announcedDescription("x".repeat(1_000_000)) ?? "";
   assert.equal(long.length, 200);
   assert.equal(announcedDescription("\n\t"), undefined);

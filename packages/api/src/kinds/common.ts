@@ -141,13 +141,18 @@ export const announcedApis: Schema<readonly AnnouncedApi[]> = list(
   object(
     {
       group: string({ minLength: 1, maxLength: 253, description: "API group." }),
-      resource: string({ minLength: 1, maxLength: 63, description: "Lower-case plural name of the resource." }),
+      resource: string({
+        minLength: 1,
+        maxLength: 63,
+        description: "Lower-case plural name of the resource.",
+      }),
     },
     {
       kind: string({ maxLength: 63, description: "Kind of its objects." }),
       description: string({ maxLength: announcedWords, description: "Its first sentence, for people." }),
       asksPermissions: boolean({
-        description: "True if the provider asks for rights on objects of the app cluster, which a person answers.",
+        description:
+          "True if the provider asks for rights on objects of the app cluster, which a person answers.",
       }),
     },
   ),

@@ -1,5 +1,5 @@
 /** Decides what to do about APIs that the provider announces: show them, tell of those that are new, bind those that were allowed beforehand. */
-import { type AnnouncedApi, crdNameOf } from "@klutch/api";
+import { type AnnouncedApi, crdNameOf, isAutoBindApi } from "@klutch/api";
 import type { AutoBind } from "../../config.ts";
 
 /** Facts about one provider. */
@@ -47,5 +47,5 @@ export function planAdditions(observed: ObservedAdditions): AdditionsPlan {
 
 function isWanted(api: AnnouncedApi, autoBind: AutoBind | undefined): boolean {
   if (autoBind === undefined || api.asksPermissions === true) return false;
-  return autoBind.groups.includes(api.group) && !autoBind.except.includes(crdNameOf(api));
+  return isAutoBindApi(crdNameOf(api), autoBind);
 }

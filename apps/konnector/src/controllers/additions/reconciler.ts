@@ -95,7 +95,8 @@ export class Additions implements Startable {
       bound: new Set(all.map(({ metadata }) => metadata.name ?? "")),
       shown: this.#shown ?? this.#keys.flatMap((key) => this.#shownBy(key)),
       autoBind,
-      autoBound: all.filter(({ metadata }) => metadata.annotations?.[autoBoundAnnotation] !== undefined).length,
+      autoBound: all.filter(({ metadata }) => metadata.annotations?.[autoBoundAnnotation] !== undefined)
+        .length,
     });
     status.reportNewApis(first, plan.show);
     for (const key of others) status.reportNewApis(key, []);

@@ -193,7 +193,11 @@ export class BindingStatus implements Startable {
     if (repairs.waitMs > 0) return { requeueAfterMs: repairs.waitMs };
     const patch = {
       metadata: { resourceVersion: binding.metadata.resourceVersion },
-      status: { ...status, ...changeOf(binding.status?.limit, limit), ...(newAPIs.length === 0 ? { newAPIs: null } : {}) },
+      status: {
+        ...status,
+        ...changeOf(binding.status?.limit, limit),
+        ...(newAPIs.length === 0 ? { newAPIs: null } : {}),
+      },
     };
     const answer = await this.#cluster.client.mergePatch<DynamicObject>(
       this.#cluster.bindingType,
