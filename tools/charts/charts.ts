@@ -131,7 +131,13 @@ function appClusterChart(registry: Registry): ChartDefinition {
   const deployment = rest.find(({ kind }) => kind === "Deployment") ?? {};
   const chart = { name: "klutch-konnector", namespace: consumerNamespace, registry } as const;
   // The policy with placeholders for its allowed kinds, which follow from the bindings.
-  const policy = konnectorPolicyOf({ apis: "%APIS%", claims: "%CLAIMS%", secretTypes: "%TYPES%" });
+  const policy = konnectorPolicyOf({
+    apis: "%APIS%",
+    claims: "%CLAIMS%",
+    secretTypes: "%TYPES%",
+    groups: "%GROUPS%",
+    except: "%EXCEPT%",
+  });
   return {
     ...chart,
     description:

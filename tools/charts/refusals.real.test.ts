@@ -228,6 +228,14 @@ const appCluster: readonly Case[] = [
     /^provider\.url: is empty, must be the public URL of the backend/m,
   ],
   [
+    "groups to bind by a wildcard, without a provider and without the policy",
+    {
+      autoBind: { groups: ["*", "apps", "k8s.io"], except: ["dbs"] },
+      admissionPolicy: { enabled: false },
+    },
+    /^autoBind\.groups: needs provider\.url[^]*^autoBind\.groups: needs admissionPolicy[^]*groups\[0\]: is "\*", must be an API group[^]*groups\[1\]: is "apps"[^]*groups\[2\]: is "k8s\.io"[^]*^autoBind\.except\[0\]: is "dbs", must be <plural>/m,
+  ],
+  [
     "receiver of traces without a scheme",
     { tracing: { endpoint: "collector:4318" } },
     /^tracing\.endpoint: is "collector:4318", must be an http or https URL/m,

@@ -18,8 +18,9 @@ import {
 import { type Audit, createAudit, recordRefusal, type Way } from "./audit/audit.ts";
 import { tellTenants } from "./audit/tenant-events.ts";
 import { createAllowedOffers } from "./authorization/allowed-offers.ts";
+import { createMayAdd } from "./authorization/additions.ts";
 import { createMayBind, type MayBind } from "./authorization/bind-rights.ts";
-import { createIsGranted, type IsGranted, recordGrant } from "./authorization/grants.ts";
+import { createIsGranted, recordGrant } from "./authorization/grants.ts";
 import { createKnownGroups } from "./authorization/known-groups.ts";
 import { ClaimCauses } from "./causes/claim-causes.ts";
 import { type Console, createConsole } from "./console/console.ts";
@@ -119,7 +120,8 @@ export function createBackend(options: BackendOptions): Backend {
     canaryAnswersPerMinute: config.canaryAnswersPerMinute,
     clock,
     audit,
-    isGranted: mayBind && isGrantedIn(caches, mayBind),
+    isGranted: mayBind && createIsGranted({ ...recordsOf(caches), mayBind }),
+    mayAdd: createMayAdd({ ...recordsOf(caches), mayBind }),
     renewalUrl: config.servesLogin ? renewalUrlFor(config) : undefined,
     credentials: withoutControlPlane(
       ends.remembering(
@@ -161,12 +163,15 @@ export function createBackend(options: BackendOptions): Backend {
   };
 }
 
-function isGrantedIn({ grants, namespaces: namespaceCache }: Caches, mayBind: MayBind): IsGranted {
-  return createIsGranted({
+/** Returns the records by which questions about rights are answered. */
+function recordsOf({
+  grants,
+  namespaces: namespaceCache,
+}: Caches): Pick<Parameters<typeof createIsGranted>[0], "recordsIn" | "isOperators"> {
+  return {
     recordsIn: (namespace) => grants.byIndex(byNamespace, namespace),
     isOperators: (namespace) => isOperators(namespaceCache.get(namespace)),
-    mayBind,
-  });
+  };
 }
 
 function showSizes(metrics: Metrics, { bindings, mappings }: Caches): void {

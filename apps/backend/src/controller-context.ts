@@ -15,6 +15,7 @@ import type { Clock, KubeClient } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
 import type { Audit } from "./audit/audit.ts";
+import type { MayAdd } from "./authorization/additions.ts";
 import type { IsGranted } from "./authorization/grants.ts";
 import type { Limits } from "./limits.ts";
 import type { ExportTemplates } from "./export-templates.ts";
@@ -55,6 +56,8 @@ export interface ControllerContext {
   readonly audit: Audit;
   /** Returns whether an app cluster may get an API that it has not got yet; undefined where everyone may bind everything. */
   readonly isGranted?: IsGranted | undefined;
+  /** Returns whether an app cluster is told of an API that it may bind. */
+  readonly mayAdd: MayAdd;
 }
 
 /** Index of namespaced objects by namespace. */

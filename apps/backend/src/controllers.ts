@@ -12,6 +12,7 @@ import { appClusterOf, createAppClusterReconcile } from "./app-clusters/reconcil
 import { createGrantReconcile } from "./grants/reconciler.ts";
 import { grantsFor } from "./authorization/grants.ts";
 import { isRevokedExport } from "./authorization/revoked-exports.ts";
+import { announceSoon, createAnnouncementController } from "./cluster-bindings/announcements.ts";
 import { createCanaryController } from "./cluster-bindings/canary.ts";
 import { Heartbeats } from "./cluster-bindings/heartbeats.ts";
 import { createClusterBindingReconcile } from "./cluster-bindings/reconciler.ts";
@@ -174,5 +175,12 @@ export function createControllers(
     { groups: byTenant, logger, metrics, tracer },
   );
   const canary = createCanaryController(context, { groups: byTenant, logger, metrics });
-  return [requests, exports, mappings, grants, bindings, tenants, templateStates, appClusters, canary];
+  const announcements = createAnnouncementController(context, { groups: byTenant, logger, metrics });
+  templates.onChange(() => announceSoon(announcements, caches));
+  caches.crds.onChange(({ key }) => {
+    const isOffered = [...templates.list()].some(({ spec }) => crdNameOf(spec.APIServiceSelector) === key);
+    if (isOffered) announceSoon(announcements, caches);
+  });
+  const ofTenants = [requests, exports, mappings, grants, bindings, tenants, canary, announcements];
+  return [...ofTenants, templateStates, appClusters];
 }

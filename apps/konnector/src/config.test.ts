@@ -112,6 +112,30 @@ test("the konnector's own bind needs an https URL of the route and the name of a
     assert.match(faultsOf(args)[0] ?? "", words);
 });
 
+test("APIs are bound by themselves by groups that are named, never by a wildcard, and only with the own bind", () => {
+  const own = ["--bind-url=https://klutch.example.org/bind-app-cluster", "--app-cluster=prod"];
+  const groups = "--auto-bind-groups=anynines.com, example.org";
+  const except = "--auto-bind-except=queues.example.org";
+  assert.deepEqual(parse([...own, groups, except]).ownBind?.autoBind, {
+    groups: ["anynines.com", "example.org"],
+    except: ["queues.example.org"],
+  });
+  assert.deepEqual(parse([...own, groups]).ownBind?.autoBind?.except, []);
+  for (const [args, words] of [
+    [[groups], /^--auto-bind-groups is only used with --bind-url/],
+    [[...own, except], /^--auto-bind-except is only used with --auto-bind-groups/],
+    [[...own, "--auto-bind-groups=*"], /^--auto-bind-groups has "\*", must be API groups .*no wildcards/],
+    [[...own, "--auto-bind-groups=anynines.com,"], /^--auto-bind-groups has ""/],
+    [[...own, "--auto-bind-groups=apps"], /^--auto-bind-groups has "apps"/],
+    [[...own, "--auto-bind-groups=klutch.anynines.com"], /^--auto-bind-groups has "klutch/],
+    [
+      [...own, groups, "--auto-bind-except=queues"],
+      /^--auto-bind-except has "queues", must be names of APIs/,
+    ],
+  ] as const)
+    assert.match(faultsOf(args)[0] ?? "", words);
+});
+
 test("all faults are listed at once", () => {
   assert.equal(faultsOf(["--probe-port=x", "--log-level=loud", "--lease-name="]).length, 3);
   assert.match(faultsOf(["--unknown"])[0] ?? "", /--unknown/);

@@ -1,5 +1,11 @@
 /** Flags and environment of the konnector. */
-import { checkedOwnBindUrl, consumerNamespace, klutchVersion } from "@klutch/api";
+import {
+  checkApiFullName,
+  checkApiName,
+  checkedOwnBindUrl,
+  consumerNamespace,
+  klutchVersion,
+} from "@klutch/api";
 import { isDnsSubdomain } from "@klutch/kube-core";
 import {
   ConfigError,
@@ -39,6 +45,16 @@ export interface OwnBind {
   readonly appCluster: string;
   /** File of a projected service account token, which the kubelet renews. */
   readonly tokenFile: string;
+  /** Absent where each API is bound by name. */
+  readonly autoBind?: AutoBind | undefined;
+}
+
+/** The APIs that this konnector binds when the provider announces them (designs/0034-additions.md). */
+export interface AutoBind {
+  /** API groups. No wildcard: the konnector has rights on all kinds of each. */
+  readonly groups: readonly string[];
+  /** Names of APIs, `<plural>.<group>`, that are left to people. */
+  readonly except: readonly string[];
 }
 
 /** Configuration of a konnector process. */
@@ -98,6 +114,14 @@ const flags = {
     value: "path",
     help: "with --bind-url: file of a service account token whose audience is that URL",
     default: "/var/run/secrets/klutch/token",
+  }),
+  "auto-bind-groups": optionalText({
+    value: "groups",
+    help: "with --bind-url: API groups, separated by commas, whose APIs are bound when the control plane announces them",
+  }),
+  "auto-bind-except": optionalText({
+    value: "apis",
+    help: "with --auto-bind-groups: APIs, <plural>.<group>, separated by commas, that are left to people",
   }),
   "probe-host": optionalText({
     value: "host",
@@ -184,7 +208,9 @@ export function parseConfig(source: ConfigSource): KonnectorConfig {
 
 function ownBindOf(values: Values, faults: string[]): OwnBind | undefined {
   const { "bind-url": url, "app-cluster": appCluster, "bind-token-file": tokenFile } = values;
+  const autoBind = autoBindOf(values, faults);
   if (url === undefined) {
+    if (autoBind !== undefined) faults.push("--auto-bind-groups is only used with --bind-url");
     if (appCluster !== undefined) faults.push("--app-cluster is only used with --bind-url");
     return undefined;
   }
@@ -195,7 +221,31 @@ function ownBindOf(values: Values, faults: string[]): OwnBind | undefined {
     faults.push(
       `--app-cluster is ${JSON.stringify(appCluster ?? "")}, must be the name of an AppCluster of at most 64 characters`,
     );
-  return { url, appCluster: appCluster ?? "", tokenFile };
+  return { url, appCluster: appCluster ?? "", tokenFile, ...(autoBind === undefined ? {} : { autoBind }) };
+}
+
+function autoBindOf(values: Values, faults: string[]): AutoBind | undefined {
+  const [groups, except] = [values["auto-bind-groups"], values["auto-bind-except"]].map(listed);
+  if (groups === undefined) {
+    if (except !== undefined) faults.push("--auto-bind-except is only used with --auto-bind-groups");
+    return undefined;
+  }
+  for (const group of groups)
+    if (checkApiName(group, "apis") !== undefined)
+      faults.push(
+        `--auto-bind-groups has ${JSON.stringify(group)}, must be API groups of the provider, such as anynines.com: no wildcards, and no group of Kubernetes or Klutch`,
+      );
+  for (const name of except ?? [])
+    if (checkApiFullName(name) !== undefined)
+      faults.push(
+        `--auto-bind-except has ${JSON.stringify(name)}, must be names of APIs, such as postgresqlinstances.anynines.com`,
+      );
+  return { groups, except: except ?? [] };
+}
+
+/** Splits a list; undefined for one that is absent. */
+function listed(text: string | undefined): readonly string[] | undefined {
+  return text?.split(",").map((part) => part.trim());
 }
 
 function controlPlaneMode(values: Values, faults: string[]): ControlPlaneMode | undefined {

@@ -35,6 +35,8 @@ export const wakeReasons = {
   /** The limit of the API, or the number of its objects, changed, or the provider refused one for it. */
   limitChanged: "limit changed",
   limitReached: "provider refused the object for its limit",
+  /** The provider announces other APIs than before. */
+  additionsAnnounced: "APIs announced",
   bindingsChanged: "bindings of the provider changed",
   started: "controller started",
 } as const;

@@ -5,6 +5,13 @@ export type { ApiPolicy } from "./admission/api-policy.ts";
 export { backendPolicyManifests, backendPolicyName } from "./admission/backend.ts";
 export { binderPolicyManifests } from "./admission/binder.ts";
 export { claimMarks } from "./admission/claim-marks.ts";
+export {
+  autoBindAnnotation,
+  autoBindRole,
+  type AutoBindScope,
+  isAutoBindApi,
+  parseAutoBind,
+} from "./admission/auto-bind.ts";
 export * from "./admission/konnector-container.ts";
 export { deployRule, offerRules, type OfferingTemplate, shippedOffers } from "./admission/offers.ts";
 export { providerPolicyManifests } from "./admission/provider.ts";
@@ -17,6 +24,7 @@ export {
   konnectorPolicyOf,
 } from "./admission/konnector.ts";
 export { claimRights, type KonnectorScope, konnectorScopeOf } from "./admission/konnector-scope.ts";
+export { autoBindManifests } from "./auto-bind-manifests.ts";
 export * from "./cluster-key.ts";
 export * from "./confirmed-login.ts";
 export { clusterIdentityNamespace, controlPlaneIdOf } from "./control-plane-id.ts";
@@ -24,6 +32,7 @@ export * from "./crds.ts";
 export * from "./crossing-keys.ts";
 export * from "./device-login.ts";
 export * from "./export-snapshot.ts";
+export { announcedDescription, parseAnnouncedApis } from "./foreign/announced-apis.ts";
 export { checkApiFullName, checkApiName, isBuiltInGroup } from "./foreign/api-name.ts";
 export { type ForeignClusterBinding, parseClusterBinding } from "./foreign/cluster-binding.ts";
 export { type ForeignExport, parseExport } from "./foreign/export.ts";
@@ -48,7 +57,14 @@ export * from "./kinds/app-cluster-binding.ts";
 export * from "./kinds/backup.ts";
 export * from "./kinds/cluster-binding.ts";
 export { type Grant, type GrantIdentity, type GrantSpec, type TemplateReference } from "./kinds/grant.ts";
-export type { ClusterSecretKeyRef, GroupResource, LocalSecretKeyRef, ObjectLimit } from "./kinds/common.ts";
+export {
+  type AnnouncedApi,
+  type ClusterSecretKeyRef,
+  type GroupResource,
+  type LocalSecretKeyRef,
+  mostAnnounced,
+  type ObjectLimit,
+} from "./kinds/common.ts";
 export type {
   AnsweredPermissionClaim,
   ClaimOwner,

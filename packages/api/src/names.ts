@@ -104,6 +104,12 @@ export const binderName = "klutch-binder";
 /** Secret of the app cluster with the kubeconfig that the konnector gets by its own token. */
 export const ownBindSecret = "appcluster-kubeconfig";
 
+/** Annotation of an APIServiceBinding that the konnector created by itself (designs/0034-additions.md). */
+export const autoBoundAnnotation = "klutch.anynines.com/auto-bound";
+
+/** Label of a Tenant: the version that operators want its konnector to have (designs/0034-additions.md). */
+export const wantedKonnectorLabel = "klutch.anynines.com/konnector-version";
+
 /** Name of the ClusterRole with the right to bind every offered API; operators bind it to people and groups. */
 export const bindAllName = "klutch-bind-all";
 

@@ -1,9 +1,18 @@
 /** Writes the admission policy behind the konnector's roles for the bound APIs, and removes it when another agent takes over. */
-import { konnectorPolicyManifests, konnectorPolicyName, konnectorScopeOf } from "@klutch/api";
+import {
+  autoBindAnnotation,
+  autoBindRole,
+  konnectorPolicyManifests,
+  konnectorPolicyName,
+  konnectorScopeOf,
+  parseAutoBind,
+} from "@klutch/api";
 import { discoverResource } from "@klutch/kube";
 import {
+  clusterRoles,
   contains,
   type DynamicObject,
+  type Role,
   validatingAdmissionPolicies,
   validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
@@ -91,6 +100,10 @@ async function scopeIn(
   coming: readonly BoundApi[],
   signal: AbortSignal,
 ): Promise<ReturnType<typeof konnectorScopeOf>> {
-  const { bindings = [] } = await readAnswers(consumer, signal);
-  return konnectorScopeOf([...bindings, ...coming]);
+  const [{ bindings = [] }, role] = await Promise.all([
+    readAnswers(consumer, signal),
+    consumer.client.find<Role>(clusterRoles, { name: autoBindRole }, { signal }),
+  ]);
+  const autoBind = role && parseAutoBind(role.metadata.annotations?.[autoBindAnnotation]);
+  return konnectorScopeOf([...bindings, ...coming], autoBind);
 }

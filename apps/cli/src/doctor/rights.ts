@@ -31,6 +31,7 @@ import {
   writeClaimMarks,
 } from "../app-cluster/claim-marks.ts";
 import { confineKonnector, policyState } from "../app-cluster/confinement.ts";
+import { autoBindRights } from "./auto-bind.ts";
 import { type Finding, ok, note, problem, type Section } from "./diagnosis.ts";
 import { counted } from "../findings.ts";
 import { type AnsweredBinding, readAnswers } from "../app-cluster/answers.ts";
@@ -109,7 +110,10 @@ export async function checkRights(
     bindings === undefined
       ? []
       : [...clusterRoleNames].filter((name) => name.startsWith(rolePrefix) && !bound.has(name)).toSorted();
-  const expected = expectedManifests(present);
+  const autoBind = autoBindRights(allRoles);
+  const needsRole = ({ name }: AnsweredBinding): boolean =>
+    !autoBind.serves(name) || allRoles.has(`ClusterRole ${bindingRoleName(name)}`);
+  const expected = expectedManifests(present.filter(needsRole));
   const drifted = expected.filter((manifest) => isDrifted(manifest, allRoles, grants));
   const unanswered = present.filter((api) => api.unanswered.length > 0);
   const policy = await policyState(consumer, context.signal);
@@ -123,7 +127,9 @@ export async function checkRights(
         `CustomResourceDefinition ${apiServiceBindingCrd.metadata.name} is not as Klutch writes it: ${printable(fault)}.`,
       ),
     ),
-    ...grants.flatMap((grant) => grantFindings(grant, present, gone, expected)),
+    ...grants.flatMap((grant) =>
+      autoBind.isOwn(grant) ? [] : grantFindings(grant, present, gone, expected),
+    ),
     ...gapsOf(grants, present).map((text) => problem(`missing: ${text}`)),
     ...unanswered.flatMap(unansweredFindings),
     ...gone.map((name) => problem(`ClusterRole ${name} is left over: that API is not bound.`)),

@@ -11,6 +11,7 @@ import { documentText } from "../output.ts";
 import { addControlPlaneFlags } from "../service/commands.ts";
 import { type ControlPlane, connectControlPlane } from "../service/control-plane.ts";
 import { lookAtClusters, lookAtLoad, lookAtOffers } from "./lists.ts";
+import { lookAtNewOffers } from "./new-offers.ts";
 import { type TopOrder, topOrders } from "./rows.ts";
 import { shortened, statusSections } from "./status.ts";
 import { listFormats, type ListFormat } from "./table.ts";
@@ -74,7 +75,13 @@ function listCommands(context: CliContext, tools: CommandTools): readonly Comman
       .action(async () => {
         const { output, watch, ...values }: Values = command.opts();
         const format = readFormat(output, listFormats);
-        await using cluster = await connectControlPlane(commonOptions(values, context.env));
+        const connection = commonOptions(values, context.env);
+        if (values["new"] === true) {
+          await using consumer = await connectConsumer(connection);
+          await printLooks(context, watch === true, () => lookAtNewOffers(context, consumer, format));
+          return;
+        }
+        await using cluster = await connectControlPlane(connection);
         const isWell = await printLooks(context, watch === true, () => lookAt(cluster, format, values));
         if (!isWell) throw new NotWellError(`${name}: something is not well.`);
       });
@@ -89,7 +96,9 @@ function listCommands(context: CliContext, tools: CommandTools): readonly Comman
     "offers",
     "List the APIs that a control plane offers, those with a problem first. Read-only.",
     (cluster, format) => lookAtOffers(context, cluster, format),
-  ).addHelpText("after", exitCodes);
+  )
+    .option("--new", "in an app cluster: list the APIs that it may bind and has not bound")
+    .addHelpText("after", exitCodes);
   const top = make(
     "top",
     "List the app clusters of a control plane by their load, errors or lag. Read-only.",

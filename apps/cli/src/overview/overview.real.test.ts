@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import {
+  apiServiceBindings,
   type APIServiceExportTemplate,
   appClusters,
   apiServiceExportTemplates,
@@ -199,4 +200,25 @@ test("a cluster of another kind, and a person without rights, are told so; the e
     assert.match(run.stderr(), /forbidden/, name);
     assert.equal(run.stdout(), "");
   }
+});
+
+test("offers --new lists in an app cluster what its konnector shows, and is refused elsewhere", async () => {
+  const none = await fixture.run(["offers", "--new"]);
+  assert.equal(none.stdout(), "No new APIs are announced to this app cluster.\n", none.stderr());
+  const [bound] = (await consumer.client.list<DynamicObject>(apiServiceBindings)).items;
+  assert.ok(bound !== undefined);
+  const newAPIs = [{ group: "example.org", resource: "queues", kind: "Queue", asksPermissions: true }];
+  const { namespace = "", name = "" } = bound.metadata;
+  await consumer.client.mergePatch(
+    apiServiceBindings,
+    { namespace, name },
+    { status: { newAPIs } },
+    { subresource: "status" },
+  );
+  const listed = await fixture.run(["offers", "--new"]);
+  assert.equal(listed.code, 0, listed.stderr());
+  assert.match(listed.stdout(), /\nqueues\.example\.org +Queue .*asks/);
+  const wrong = await above("offers", "--new");
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr(), /No API is bound in this cluster .*in a control plane: klutch offers/);
 });

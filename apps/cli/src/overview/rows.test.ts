@@ -81,6 +81,36 @@ test("app clusters with a problem come first, and lying names neither break colu
   );
 });
 
+test("a konnector that is older than its tenant's label is behind; a label that is no version is a problem", () => {
+  const tenantOf = (namespace: string, version: string): Tenant =>
+    ({
+      metadata: { namespace, name: "tenant", labels: { "klutch.anynines.com/konnector-version": version } },
+    }) as unknown as Tenant;
+  const versions = { a: "v0.1.0", b: "v0.2.0", c: "\u001b[31mnone", d: "v9.0.0", e: "v0.1.0" };
+  const rows = clusterRows(
+    Object.entries(versions).map(([name, konnectorVersion]) => binding(name, { ...beat, konnectorVersion })),
+    [tenantOf("a", "v0.2.0"), tenantOf("b", "v0.2.0"), tenantOf("c", "v0.2.0"), tenantOf("e", "latest")],
+    now,
+  );
+  const states = rows.map(({ fields, isWell }) => [
+    fields["tenant"],
+    fields["state"],
+    fields["wanted"],
+    isWell,
+  ]);
+  assert.deepEqual(states, [
+    ["e", "problem", "latest", false],
+    ["a", "behind", "v0.2.0", true],
+    ["b", "well", "v0.2.0", true],
+    ["c", "behind", "v0.2.0", true],
+    ["d", "well", "-", true],
+  ]);
+  assert.match(
+    String(rows[0]?.fields["problem"]),
+    /Tenant e\/tenant is "latest", must be a version such as v/,
+  );
+});
+
 test("a limit of the tenant that is exceeded is a problem of its app cluster; what a backend in Go says of each is none", () => {
   const tenant = {
     metadata: { namespace: "a", name: "tenant" },

@@ -3,14 +3,25 @@ import {
   type APIServiceExportTemplate,
   boundByAnnotation,
   clusterNameAnnotation,
+  compareVersions,
   crdNameOf,
   displayName,
+  klutchVersion,
   parseClusterBinding,
   plainText,
   type Tenant,
   tenantName,
+  versionNumbers,
+  wantedKonnectorLabel,
 } from "@klutch/api";
-import { conditionsOf, type DynamicObject, findCondition, numberAt } from "@klutch/kube-core";
+import {
+  conditionsOf,
+  type DynamicObject,
+  falseCondition,
+  findCondition,
+  type NewCondition,
+  numberAt,
+} from "@klutch/kube-core";
 import { problemsOf, problemText } from "@klutch/overview";
 import { ageOf, type Column, type Row } from "./table.ts";
 
@@ -22,6 +33,7 @@ export const clusterColumns: readonly Column[] = [
   { field: "members", title: "MEMBERS", isWide: true },
   { field: "apis", title: "APIS" },
   { field: "version", title: "KONNECTOR" },
+  { field: "wanted", title: "WANTED", isWide: true },
   { field: "heartbeat", title: "HEARTBEAT" },
   { field: "state", title: "STATE" },
   { field: "problem", title: "PROBLEM" },
@@ -42,7 +54,12 @@ export function clusterRows(
     const { namespace = "", annotations } = binding.metadata;
     const { status } = parseClusterBinding(binding);
     const tenant = byNamespace.get(namespace);
-    const [problem] = [...problemsOf(status.conditions ?? []), ...problemsOf(conditionsOf(tenant))];
+    const wanted = tenant?.metadata.labels?.[wantedKonnectorLabel];
+    const [problem] = [
+      ...problemsOf(status.conditions ?? []),
+      ...problemsOf(conditionsOf(tenant)),
+      ...versionFaults(namespace, wanted),
+    ];
     const isPending = Number.isNaN(Date.parse(status.lastHeartbeatTime ?? ""));
     return {
       ref: `clusterbinding.klutch.anynines.com/${namespace}`,
@@ -56,12 +73,34 @@ export function clusterRows(
         apis: numberAt(binding.status, "boundAPIs") ?? 0,
         version: plainText(status.konnectorVersion ?? "-", 40),
         heartbeat: ageOf(status.lastHeartbeatTime, now),
-        state: problem !== undefined ? "problem" : isPending ? "pending" : "well",
+        wanted: plainText(wanted ?? "-", 40),
+        state:
+          problem !== undefined
+            ? "problem"
+            : isPending
+              ? "pending"
+              : isBehind(status.konnectorVersion, wanted)
+                ? "behind"
+                : "well",
         problem: problem === undefined ? "" : problemText(problem),
       },
     };
   });
   return sorted(rows, (row) => String(row.fields["tenant"]));
+}
+
+/** A konnector whose version no one can read is behind, too. */
+function isBehind(version: string | undefined, wanted: string | undefined): boolean {
+  const least = versionNumbers(wanted ?? "");
+  if (least === undefined) return false;
+  const own = versionNumbers(version ?? "");
+  return own === undefined || compareVersions(own, least) < 0;
+}
+
+function versionFaults(namespace: string, wanted: string | undefined): readonly NewCondition[] {
+  if (wanted === undefined || versionNumbers(wanted) !== undefined) return [];
+  const message = `label ${wantedKonnectorLabel} of Tenant ${namespace}/${tenantName} is ${JSON.stringify(wanted)}, must be a version such as ${klutchVersion}`;
+  return [falseCondition("KonnectorVersion", "Malformed", "Error", message)];
 }
 
 export const offerColumns: readonly Column[] = [

@@ -8,9 +8,11 @@ import {
   type EventRecorder,
   type ReadYourWritesCache,
 } from "@klutch/kube-runtime";
+import type { AutoBind } from "../config.ts";
 import type { BindingCluster, ConsumerCluster, RuntimeDependencies, ProviderCluster } from "../clusters.ts";
 import type { BindingStatus } from "../controllers/binding-status/binding-status.ts";
 import { UnsentClaims } from "../controllers/object/unsent-claims.ts";
+import { Additions } from "../controllers/additions/reconciler.ts";
 import { BindingReconciler } from "../controllers/binding/reconciler.ts";
 import { CanaryReconciler } from "../controllers/canary/reconciler.ts";
 import { ClusterBindingReconciler } from "../controllers/cluster-binding/reconciler.ts";
@@ -47,6 +49,8 @@ export interface ProviderOptions {
   /** Bindings to all providers. */
   readonly bindings: ReadYourWritesCache;
   readonly status: BindingStatus;
+  /** Undefined where people bind each API of this provider. */
+  readonly autoBind?: AutoBind | undefined;
   readonly runtime: RuntimeDependencies;
 }
 
@@ -58,6 +62,7 @@ export class Provider implements Part {
   readonly #events: EventRecorder;
   /** Undefined while the provider cannot be used. */
   #bindings: BindingReconciler | undefined;
+  readonly #additions: Additions;
   /** Message about a limit that the provider exceeds. */
   #limit: string | undefined;
   /** True while the provider cannot be reached and the bindings say so. */
@@ -72,6 +77,10 @@ export class Provider implements Part {
     this.#options = options;
     this.#status = new ProviderStatus(status);
     this.#events = createEventRecorder({ ...runtime, client: consumer.client, component: "konnector" });
+    this.#additions = new Additions({
+      ...options,
+      events: credentials === undefined ? undefined : this.#events,
+    });
     this.#connection = new ProviderConnection({
       config,
       createClient,
@@ -100,6 +109,7 @@ export class Provider implements Part {
   /** The bindings to this provider, as keys. */
   setBindings(keys: readonly string[]): void {
     this.#bindings?.setBindings(keys);
+    this.#additions.setBindings(keys);
     this.#unsent?.part.setBindings(keys);
     this.#status.setBindings(keys);
   }
@@ -111,7 +121,10 @@ export class Provider implements Part {
   }
 
   async start({ signal }: { readonly signal: AbortSignal }): Promise<void> {
-    await startAll([this.#connection, { start: (options) => this.#keepServing(options.signal) }], signal);
+    await startAll(
+      [this.#connection, this.#additions, { start: (options) => this.#keepServing(options.signal) }],
+      signal,
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -215,6 +228,7 @@ export class Provider implements Part {
       reportCredential: (condition) => this.#reportCredential(condition),
       reportPrettyName: (name) => this.#status.reportPrettyName(name),
       reportLimits: (limits) => bindings.setLimits(limits),
+      reportAdditions: (announced) => this.#additions.set(announced),
       reportOther: (version) => this.#reportOther(version),
     });
   }

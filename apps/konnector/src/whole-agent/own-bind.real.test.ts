@@ -4,16 +4,26 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import {
   type AppCluster,
   appClusters,
+  type APIServiceBinding,
+  apiServiceBindings,
   apiServiceExportTemplates,
+  autoBindManifests,
+  autoBoundAnnotation,
   binderName,
   binderRules,
+  clusterBindingName,
+  clusterBindings,
   consumerNamespace,
+  crdNameOf,
   type Grant,
   grants,
   konnectorName,
+  konnectorPolicyManifests,
+  konnectorScopeOf,
   kubeconfigKey,
   ownBindSecret,
 } from "@klutch/api";
@@ -21,8 +31,10 @@ import {
   clusterRoles,
   conditionsOf,
   type DynamicObject,
+  events,
   findCondition,
   namespaces,
+  recordAt,
   secrets,
   secretText,
   serviceAccounts,
@@ -30,6 +42,8 @@ import {
 import { createKubeClient, isForbidden, parseForeignKubeconfig, serviceAccountToken } from "@klutch/kube";
 import {
   allowPeople,
+  applyPolicies,
+  installRights,
   roleObject,
   ruleOn,
   startBackendProcess,
@@ -271,4 +285,59 @@ test("keys that cannot be used are named on the object", async () => {
       return condition?.reason === "KeysInvalid" && words.test(condition.message ?? "");
     });
   }
+});
+
+test("an API of a named group is bound when it is offered; one that asks for permissions is shown, and lies bind nothing", async () => {
+  const autoBind = { groups: [widgets.type.group], except: [] };
+  const others = new Set(
+    (await consumer.client.list(apiServiceBindings)).items.map(({ metadata }) => metadata.name),
+  );
+  await installRights(consumer.client, autoBindManifests(autoBind));
+  const bound = [...others].map((name) => ({ name: name ?? "", claims: [] }));
+  await applyPolicies(consumer.client, konnectorPolicyManifests(konnectorScopeOf(bound, autoBind)));
+  await using _konnector = await startKonnector(fixture, { ownBind: { ...ownBind, autoBind }, timing });
+  await untilReady(widgets.name);
+  await identify({ jwks: await jwksOf(consumer) });
+  await allow("prod-more", "queues", "topics");
+  const [queues, topics] = [testApi("queues", "Queue"), testApi("topics", "Topic")];
+  for (const { crd } of [queues, topics]) await installCrd(provider, crd);
+  await offer(provider, topics.type, [{ group: "", version: "v1", resource: "secrets" }]);
+  await offer(provider, queues.type);
+  await untilReady(queues.name);
+  await untilSynced(queues, "by-itself");
+  const made = await binding(queues.name);
+  assert.equal(made?.metadata.annotations?.[autoBoundAnnotation], "true");
+  assert.equal(recordAt(made, "spec")["permissionClaims"], undefined);
+  const shown = async (): Promise<readonly string[]> =>
+    (await consumer.client.list<APIServiceBinding>(apiServiceBindings)).items.flatMap(
+      ({ status }) => status?.newAPIs?.map(crdNameOf) ?? [],
+    );
+  await waitFor("what is left to people", async () => (await shown()).join() === topics.name);
+  await waitFor("the event", async () =>
+    (await consumer.client.list<DynamicObject>(events)).items.some(
+      ({ ["reason"]: reason, ["message"]: message }) =>
+        reason === "NewAPIs" && String(message).includes(`${topics.name}, which this cluster may bind`),
+    ),
+  );
+  const { namespace = "" } = (await appCluster()).status ?? {};
+  const ref = { namespace, name: clusterBindingName };
+  const lie = (group: string, resource: string): object => ({ group, resource });
+  const lies = [
+    lie("other.org", "queues"),
+    lie(`sub.${widgets.type.group}`, "queues"),
+    lie("rbac.authorization.k8s.io", "clusterroles"),
+    lie(widgets.type.group, "<b>free</b>"),
+    lie(widgets.type.group, "secrets/status"),
+  ];
+  await provider.client.mergePatch(
+    clusterBindings,
+    ref,
+    { status: { newAPIs: lies } },
+    { subresource: "status" },
+  );
+  await waitFor("the lies that have names of APIs", async () =>
+    isDeepStrictEqual(await shown(), ["queues.other.org", `queues.sub.${widgets.type.group}`]),
+  );
+  const names = (await consumer.client.list(apiServiceBindings)).items.map(({ metadata }) => metadata.name);
+  assert.deepEqual(new Set(names), others.union(new Set([queues.name])));
 });

@@ -18,6 +18,24 @@ provider.appCluster: is {{ $provider.appCluster | quote }}, must be the name of 
 {{- if and $provider.appCluster (not $provider.url) }}
 provider.url: is empty, must be the public URL of the backend, because provider.appCluster is set
 {{- end }}
+{{- with .Values.autoBind.groups }}
+{{- if not $provider.url }}
+autoBind.groups: needs provider.url and provider.appCluster, by which the konnector binds without a person
+{{- end }}
+{{- if eq $.Values.admissionPolicy.enabled false }}
+autoBind.groups: needs admissionPolicy.enabled, which limits the konnector's rights to APIs of these groups
+{{- end }}
+{{- end }}
+{{- range $index, $group := .Values.autoBind.groups }}
+{{- if or (include "klutch-konnector.apiFault" (printf "apis.%s" $group)) (regexMatch "[^-a-z0-9.]" $group) }}
+autoBind.groups[{{ $index }}]: is {{ $group | quote }}, must be an API group with a dot that belongs to neither Kubernetes nor Klutch, such as anynines.com, without wildcards
+{{- end }}
+{{- end }}
+{{- range $index, $name := .Values.autoBind.except }}
+{{- with include "klutch-konnector.apiFault" $name }}
+autoBind.except[{{ $index }}]: is {{ $name | quote }}, {{ . }}
+{{- end }}
+{{- end }}
 {{- $names := dict -}}
 {{- range $index, $binding := .Values.bindings }}
 {{- $at := printf "bindings[%d]" $index }}

@@ -3,6 +3,7 @@ import { isDnsSubdomain } from "@klutch/kube-core";
 import { checkApiFullName } from "../foreign/api-name.ts";
 import type { AnsweredPermissionClaim, KeyPatterns, PermissionClaim } from "../kinds/permission-claim.ts";
 import { crdNameOf } from "../naming.ts";
+import type { AutoBindScope } from "./auto-bind.ts";
 
 /** Resources that the agent may write: names as `<plural>.<group>`, or `<plural>` in the core group. */
 export interface KonnectorScope {
@@ -11,11 +12,14 @@ export interface KonnectorScope {
   readonly claims: readonly string[];
   /** Types of Secrets that accepted claims name besides the list. */
   readonly secretTypes: readonly string[];
+  /** Groups whose APIs the agent may bind by itself. Default: none. */
+  readonly autoBind?: AutoBindScope | undefined;
 }
 
 /** Returns the scope of the bindings: each API by its name, and the rights of its accepted claims. */
 export function konnectorScopeOf(
   bindings: readonly { readonly name: string; readonly claims: readonly AnsweredPermissionClaim[] }[],
+  autoBind?: AutoBindScope,
 ): KonnectorScope {
   const shared = bindings.filter(({ name }) => checkApiFullName(name) === undefined);
   const accepted = shared.flatMap(({ claims }) => claims).filter(({ state }) => state === "Accepted");
@@ -23,6 +27,7 @@ export function konnectorScopeOf(
     apis: shared.map(({ name }) => name),
     claims: accepted.flatMap(claimRights).filter((right) => !right.startsWith("read ")),
     secretTypes: accepted.flatMap(secretTypesOf),
+    ...(autoBind === undefined ? {} : { autoBind }),
   };
 }
 

@@ -11,7 +11,7 @@ import {
   serviceAccounts,
 } from "@klutch/kube-core";
 import { serviceAccountObject, waitFor } from "@klutch/kube-testing";
-import type { AnsweredPermissionClaim } from "../index.ts";
+import { type AnsweredPermissionClaim, apiServiceBindings } from "../index.ts";
 import { konnectorScopeOf } from "./konnector-scope.ts";
 import { konnectorPolicyManifests } from "./konnector.ts";
 import {
@@ -312,4 +312,58 @@ test("an object is taken over only where a claim says so, and is marked by that"
 
 test("everybody else is not touched by it", async () => {
   await admin.create(secrets, secret("kube-system", "of-an-admin"));
+});
+
+test("of groups that a person named the agent creates bindings that accept nothing, their CRDs and objects, and no others", async () => {
+  const autoBind = { groups: ["auto.example.org"], except: ["odd.auto.example.org"] };
+  const binding = (name: string, more: object = {}, metadata: object = {}): DynamicObject => ({
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceBinding",
+    metadata: { namespace: "klutch-bind", name, ...metadata },
+    spec: {
+      kubeconfigSecretRef: { namespace: "klutch-bind", name: "appcluster-kubeconfig", key: "kubeconfig" },
+      ...more,
+    },
+  });
+  const create = (name: string, more: object = {}, metadata: object = {}): Promise<unknown> =>
+    agent.create(apiServiceBindings, binding(name, more, metadata));
+  await refused(create("dbs.auto.example.org"), kindRefused);
+  let attempts = 0;
+  await confine({ ...konnectorScopeOf([]), autoBind }, () =>
+    create(`probe-${attempts++}.auto.example.org`).then(
+      () => true,
+      () => false,
+    ),
+  );
+  const annotations = { "klutch.anynines.com/auto-bound": "true" };
+  await create("dbs.auto.example.org", {}, { annotations });
+  for (const name of ["odd.auto.example.org", "dbs.example.org", "dbs.sub.auto.example.org", "secrets"])
+    await refused(create(name), kindRefused);
+  const claim = { group: "", version: "v1", resource: "secrets", state: "Accepted" };
+  const other = { namespace: "klutch-bind", name: "kubeconfig-other", key: "kubeconfig" };
+  for (const [more, metadata] of [
+    [{ permissionClaims: [claim] }, {}],
+    [{ kubeconfigSecretRef: other }, {}],
+    [{}, { labels: { a: "b" } }],
+    [{}, { annotations: { "klutch.anynines.com/unbind-policy": "Delete" } }],
+  ] as const)
+    await refused(
+      create("dbs2.auto.example.org", more, metadata),
+      /only bindings that accept no permission claim/,
+    );
+  await refused(
+    create("dbs2.auto.example.org", {}, { finalizers: ["example.org/stay"] }),
+    /may not add owners/,
+  );
+  const changed = { spec: { permissionClaims: [claim] } };
+  await refused(
+    agent.mergePatch(apiServiceBindings, { namespace: "klutch-bind", name: "dbs.auto.example.org" }, changed),
+    /may not change what a binding allows/,
+  );
+  const type = { ...widgets, group: "auto.example.org" };
+  await agent.create(customResourceDefinitions, crd(type));
+  await refused(
+    agent.create(customResourceDefinitions, crd({ ...type, group: "more.example.org" })),
+    /only CustomResourceDefinitions of bound APIs/,
+  );
 });

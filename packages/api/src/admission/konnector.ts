@@ -20,6 +20,7 @@ import {
 import { clusterKeySecret } from "../cluster-key.ts";
 import { renewalUrlAnnotation } from "../renewal.ts";
 import { crossingSecretTypes, serviceBindingPrefix } from "../secret-types.ts";
+import { type AutoBindScope, isAutoBindable, isModestBinding, isNewBinding } from "./auto-bind.ts";
 import type { KonnectorScope } from "./konnector-scope.ts";
 import { accountPolicyManifests, isSystemNamespace } from "./policy.ts";
 
@@ -37,10 +38,15 @@ const isOwnSecretType =
   "(variables.written.type == 'kubernetes.io/service-account-token' || variables.written.type.startsWith('bootstrap.kubernetes.io/') || variables.written.type.startsWith('helm.sh/'))";
 
 /** The policy and its binding. Throws a RangeError for names that are no resource names: they become part of an expression. */
-export function konnectorPolicyManifests({ apis, claims, secretTypes }: KonnectorScope): readonly Manifest[] {
+export function konnectorPolicyManifests({
+  apis,
+  claims,
+  secretTypes,
+  autoBind = { groups: [], except: [] },
+}: KonnectorScope): readonly Manifest[] {
   for (const type of secretTypes)
     if (!/^[-./\w]+$/.test(type)) throw new RangeError(`${JSON.stringify(type)} is no type of a Secret`);
-  for (const name of apis)
+  for (const name of [...apis, ...autoBind.groups, ...autoBind.except])
     if (!isDnsSubdomain(name)) throw new RangeError(`${JSON.stringify(name)} is no name of a resource`);
   for (const right of claims)
     if (!/^[-./:*\w ]+$/.test(right)) throw new RangeError(`${JSON.stringify(right)} is no right of a claim`);
@@ -48,6 +54,8 @@ export function konnectorPolicyManifests({ apis, claims, secretTypes }: Konnecto
     apis: quoted(apis),
     claims: quoted(claims),
     secretTypes: quoted([...crossingSecretTypes, ...secretTypes]),
+    groups: quoted(autoBind.groups),
+    except: quoted(autoBind.except),
   });
 }
 
@@ -102,7 +110,9 @@ export function konnectorPolicyOf({
   apis,
   claims,
   secretTypes,
-}: Readonly<Record<keyof KonnectorScope, string>>): readonly Manifest[] {
+  ...autoBind
+}: Readonly<Record<"apis" | "claims" | "secretTypes" | keyof AutoBindScope, string>>): readonly Manifest[] {
+  const isApi = (name: string): string => `(${name} in ${apis} || ${isAutoBindable(name, autoBind)})`;
   const isOwner = "owner.kind == 'APIServiceBinding' && owner.name == object.metadata.name";
   const bindingKeys = quoted([providerUidAnnotation, unreachableSinceAnnotation]);
   const isOwnComponent = (event: string): string =>
@@ -117,7 +127,7 @@ export function konnectorPolicyOf({
       builtInWords: quoted(builtInWords),
       name: "string(has(request.name) && request.name != '' ? request.name : variables.written.metadata.name)",
       isMain: "variables.part == '' || variables.part == 'status'",
-      isBound: `variables.resource in ${apis} && variables.isMain`,
+      isBound: `${isApi("variables.resource")} && variables.isMain`,
       isClaimed: `variables.isMain && ['copy ', 'patch '].exists(verb, variables.rights.exists(right, right.startsWith(verb + variables.resource + ' ')))`,
       isHome: `variables.place == '${consumerNamespace}'`,
       isOwnKubeconfig:
@@ -126,6 +136,7 @@ export function konnectorPolicyOf({
         "variables.isHome && variables.resource == 'leases.coordination.k8s.io' && request.operation != 'DELETE'",
       isEvent: "variables.resource in ['events', 'events.events.k8s.io'] && request.operation != 'DELETE'",
       isBinding: `variables.resource == 'apiservicebindings.${bindGroup}' && variables.isMain && request.operation == 'UPDATE'`,
+      isNewBinding: `${isNewBinding} && ${isAutoBindable("variables.name", autoBind)}`,
       isCrd:
         "variables.resource == 'customresourcedefinitions.apiextensions.k8s.io' && variables.part == '' && request.operation != 'DELETE'",
       hasGoodType: `!${isOwnSecretType} && (variables.written.type in ${secretTypes} || variables.written.type.startsWith('${serviceBindingPrefix}'))`,
@@ -148,11 +159,11 @@ export function konnectorPolicyOf({
     rules: [
       {
         expression:
-          "variables.isBound || variables.isClaimed || variables.isOwnKubeconfig || variables.isLease || variables.isEvent || variables.isBinding || variables.isCrd",
+          "variables.isBound || variables.isClaimed || variables.isOwnKubeconfig || variables.isLease || variables.isEvent || variables.isBinding || variables.isNewBinding || variables.isCrd",
         message: `the konnector may write only bound APIs, accepted claims and its own objects`,
       },
       {
-        expression: `variables.isOwnKubeconfig || variables.isLease || variables.isEvent || variables.isBinding || variables.isBound || !${isSystemNamespace("variables.place")}`,
+        expression: `variables.isOwnKubeconfig || variables.isLease || variables.isEvent || variables.isBinding || variables.isNewBinding || variables.isBound || !${isSystemNamespace("variables.place")}`,
         message: "the konnector may not write claimed objects into namespaces of Kubernetes or of Klutch",
       },
       {
@@ -192,7 +203,11 @@ export function konnectorPolicyOf({
         message: "the konnector may not change what a binding allows",
       },
       {
-        expression: `!variables.isCrd || (object.metadata.name in ${apis} && has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(owner, ${isOwner}) && (!has(object.spec.conversion) || object.spec.conversion.strategy != 'Webhook'))`,
+        expression: `!variables.isNewBinding || (${isModestBinding})`,
+        message: "the konnector may create only bindings that accept no permission claim",
+      },
+      {
+        expression: `!variables.isCrd || (${isApi("object.metadata.name")} && has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(owner, ${isOwner}) && (!has(object.spec.conversion) || object.spec.conversion.strategy != 'Webhook'))`,
         message: "the konnector may write only CustomResourceDefinitions of bound APIs",
       },
       {

@@ -30,6 +30,7 @@ test("a ClusterBinding in order is taken as it is", () => {
     renewalUrl: "https://provider.example/renew",
     limits: new Map(),
     canary: {},
+    newAPIs: [],
     status: good.status,
   });
 });

@@ -1,10 +1,11 @@
 /** A ClusterBinding as a stranger's server gives it: what the provider calls itself, and where this cluster's credential is. */
 import { isDnsSubdomain, listAt, numberAt, plainText, textAt, valueAt } from "@klutch/kube-core";
 import type { Canary, ClusterBindingStatus } from "../kinds/cluster-binding.ts";
-import type { LocalSecretKeyRef } from "../kinds/common.ts";
+import type { AnnouncedApi, LocalSecretKeyRef } from "../kinds/common.ts";
 import { kubeconfigKey } from "../names.ts";
 import type { ApiLimit } from "../object-limit.ts";
 import { renewalUrlOf } from "../renewal.ts";
+import { parseAnnouncedApis } from "./announced-apis.ts";
 import { conditionsOf, nameOf } from "./read.ts";
 
 /** Usable fields of a foreign ClusterBinding; the others are absent. */
@@ -20,6 +21,8 @@ export interface ForeignClusterBinding {
   readonly limits: ReadonlyMap<string, ApiLimit>;
   /** Numbers of the canary; each is absent where it is none. They are no part of `status`, which a heartbeat repeats. */
   readonly canary: Canary;
+  /** APIs that the provider announces. They are no part of `status` either. */
+  readonly newAPIs: readonly AnnouncedApi[];
   readonly status: ClusterBindingStatus;
 }
 
@@ -38,6 +41,7 @@ export function parseClusterBinding(object: unknown): ForeignClusterBinding {
     renewalUrl: renewalUrlOf(valueAt(object, "spec", "serviceProviderSpec")),
     limits: limitsOf(valueAt(object, "status")),
     canary: canaryOf(valueAt(object, "status", "canary")),
+    newAPIs: parseAnnouncedApis(valueAt(object, "status", "newAPIs")),
     status: statusOf(valueAt(object, "status")),
   };
 }

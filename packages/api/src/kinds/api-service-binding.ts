@@ -11,6 +11,8 @@ import {
 import { bindGroup } from "../names.ts";
 import {
   ageColumn,
+  type AnnouncedApi,
+  announcedApis,
   bindCategories,
   type ClusterSecretKeyRef,
   clusterSecretKeyRef,
@@ -33,6 +35,8 @@ export interface APIServiceBindingStatus {
   readonly providerPrettyName?: string | undefined;
   /** Present while the provider limits the number of objects of the kind. */
   readonly limit?: (ObjectLimit & { readonly contact?: string | undefined }) | undefined;
+  /** On the first binding of a provider, for all of them. */
+  readonly newAPIs?: readonly AnnouncedApi[] | undefined;
   readonly conditions?: readonly Condition[] | undefined;
 }
 
@@ -65,6 +69,7 @@ const status: Schema<APIServiceBindingStatus> = object(
         "When the konnector last reached the provider, at most two minutes ago while both are well. Conditions are not newer than it: no one updates them while no konnector runs. Absent in control-plane mode.",
     }),
     limit: objectLimit,
+    newAPIs: announcedApis,
     conditions,
   },
   { description: "How the binding is doing. Written by the konnector." },

@@ -13,6 +13,8 @@ import {
 import { bindGroup, boundByAnnotation, clusterNameAnnotation } from "../names.ts";
 import {
   ageColumn,
+  type AnnouncedApi,
+  announcedApis,
   bindCategories,
   conditions,
   type GroupResource,
@@ -52,6 +54,7 @@ export interface ClusterBindingStatus {
   readonly limits?: readonly (GroupResource & ObjectLimit)[] | undefined;
   /** Whom people of the app cluster ask for more. */
   readonly contact?: string | undefined;
+  readonly newAPIs?: readonly AnnouncedApi[] | undefined;
   readonly conditions?: readonly Condition[] | undefined;
 }
 
@@ -114,6 +117,7 @@ const status: Schema<ClusterBindingStatus> = object(
       description: "Kinds whose number is limited for the app cluster. Written by the backend.",
     }),
     contact: string({ description: "Whom people of the app cluster ask for more. Written by the backend." }),
+    newAPIs: announcedApis,
     conditions,
   },
   {

@@ -1,6 +1,6 @@
 /** Shapes that several kinds share. */
 import type { Condition } from "@klutch/kube-core";
-import { integer, list, object, oneOf, type Schema, string } from "@klutch/schema";
+import { boolean, integer, list, object, oneOf, type Schema, string } from "@klutch/schema";
 
 /** Names a resource; the core group is "". */
 export interface GroupResource {
@@ -119,4 +119,45 @@ export const objectLimit: Schema<ObjectLimit & { readonly contact?: string | und
   limitFields,
   { contact: string({ description: "Whom to ask for more." }) },
   { description: "How many objects of the kind this cluster may have, as the provider says." },
+);
+
+/** An API that an app cluster may bind and has not bound (designs/0034-additions.md). Words only: it gives no right. */
+export interface AnnouncedApi extends GroupResource {
+  readonly group: string;
+  readonly kind?: string | undefined;
+  /** One line. */
+  readonly description?: string | undefined;
+  /** True for an API whose provider asks for rights on objects of the app cluster. */
+  readonly asksPermissions?: boolean | undefined;
+}
+
+/** Most APIs that are announced to an app cluster at a time. */
+export const mostAnnounced = 64;
+/** Most characters of a description. */
+export const announcedWords = 200;
+
+/** `status.newAPIs`. */
+export const announcedApis: Schema<readonly AnnouncedApi[]> = list(
+  object(
+    {
+      group: string({ minLength: 1, maxLength: 253, description: "API group." }),
+      resource: string({
+        minLength: 1,
+        maxLength: 63,
+        description: "Lower-case plural name of the resource.",
+      }),
+    },
+    {
+      kind: string({ maxLength: 63, description: "Kind of its objects." }),
+      description: string({ maxLength: announcedWords, description: "Its first sentence, for people." }),
+      asksPermissions: boolean({
+        description:
+          "True if the provider asks for rights on objects of the app cluster, which a person answers.",
+      }),
+    },
+  ),
+  {
+    maxItems: mostAnnounced,
+    description: "APIs that this app cluster may bind and has not bound. An announcement gives no right.",
+  },
 );

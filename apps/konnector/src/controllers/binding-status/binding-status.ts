@@ -3,7 +3,7 @@
  * the object, so that parts of one process never conflict with each other. Much of it quotes the other side, so every text is cleaned and
  * bounded here.
  */
-import { type ApiLimit, type APIServiceBinding, plainText } from "@klutch/api";
+import { type AnnouncedApi, type ApiLimit, type APIServiceBinding, plainText } from "@klutch/api";
 import {
   type DynamicObject,
   falseCondition,
@@ -34,6 +34,8 @@ interface Facts {
   heartbeat: string | undefined;
   /** Null: there is none. Undefined: not known yet. */
   limit: ApiLimit | null | undefined;
+  /** Undefined: not known yet. */
+  newAPIs: readonly AnnouncedApi[] | undefined;
 }
 
 /** Knows the last report of each part and writes when they change. What an earlier process wrote stays until it is reported or retracted. */
@@ -50,6 +52,8 @@ export class BindingStatus implements Startable {
   #keepsHeartbeats = true;
   /** Likewise of the limit. */
   #keepsLimits = true;
+  /** Likewise of announced APIs. */
+  #keepsNewApis = true;
 
   constructor(cluster: BindingCluster, bindings: ReadYourWritesCache, runtime: RuntimeDependencies) {
     this.#cluster = cluster;
@@ -117,6 +121,14 @@ export class BindingStatus implements Startable {
     this.#controller.enqueue(key, { reason: wakeReasons.limitChanged });
   }
 
+  /** Reports the APIs that the provider announces; none where another binding shows them. */
+  reportNewApis(key: string, newAPIs: readonly AnnouncedApi[]): void {
+    const facts = this.#factsOf(key);
+    if (!this.#keepsNewApis || jsonEqual(facts.newAPIs, newAPIs)) return;
+    facts.newAPIs = newAPIs;
+    this.#controller.enqueue(key, { reason: wakeReasons.additionsAnnounced });
+  }
+
   /** Returns the last report. */
   reported(key: string, type: string): NewCondition | undefined {
     return this.#facts.get(key)?.conditions.get(type);
@@ -135,6 +147,7 @@ export class BindingStatus implements Startable {
       prettyName: undefined,
       heartbeat: undefined,
       limit: undefined,
+      newAPIs: undefined,
     };
     this.#facts.set(key, facts);
     return facts;
@@ -159,8 +172,10 @@ export class BindingStatus implements Startable {
     const providerPrettyName = facts.prettyName ?? binding.status?.providerPrettyName;
     const lastHeartbeatTime = facts.heartbeat ?? binding.status?.lastHeartbeatTime;
     const limit = facts.limit === undefined ? binding.status?.limit : (facts.limit ?? undefined);
+    const newAPIs = facts.newAPIs ?? binding.status?.newAPIs ?? [];
     const status = {
       conditions,
+      ...(newAPIs.length === 0 ? {} : { newAPIs }),
       ...(limit === undefined ? {} : { limit }),
       ...(providerPrettyName === undefined ? {} : { providerPrettyName }),
       ...(lastHeartbeatTime === undefined || !this.#keepsHeartbeats ? {} : { lastHeartbeatTime }),
@@ -172,12 +187,17 @@ export class BindingStatus implements Startable {
       providerPrettyName,
       lastHeartbeatTime,
       limit,
+      newAPIs,
     ];
     const repairs = repairsOf(this.#repairs.get(key), wish, this.#runtime.clock.monotonic());
     if (repairs.waitMs > 0) return { requeueAfterMs: repairs.waitMs };
     const patch = {
       metadata: { resourceVersion: binding.metadata.resourceVersion },
-      status: { ...status, ...changeOf(binding.status?.limit, limit) },
+      status: {
+        ...status,
+        ...changeOf(binding.status?.limit, limit),
+        ...(newAPIs.length === 0 ? { newAPIs: null } : {}),
+      },
     };
     const answer = await this.#cluster.client.mergePatch<DynamicObject>(
       this.#cluster.bindingType,
@@ -192,6 +212,10 @@ export class BindingStatus implements Startable {
     if (limit !== undefined && asBinding(answer).status?.limit === undefined) {
       this.#keepsLimits = false;
       facts.limit = undefined;
+    }
+    if (newAPIs.length > 0 && asBinding(answer).status?.newAPIs === undefined) {
+      this.#keepsNewApis = false;
+      facts.newAPIs = undefined;
     }
     return undefined;
   }

@@ -8,6 +8,7 @@
  * | status  | `Heartbeating` of all bindings to this provider                            |
  */
 import {
+  type AnnouncedApi,
   type ApiLimit,
   clusterBindingName,
   clusterBindings,
@@ -52,6 +53,8 @@ export interface ClusterBindingOptions extends ProviderParts {
   readonly reportPrettyName: (prettyName: string) => void;
   /** Called with the limits of this app cluster, by API, each time the ClusterBinding is read. */
   readonly reportLimits: (limits: ReadonlyMap<string, ApiLimit>) => void;
+  /** Called with the APIs that the provider announces, each time when these change. */
+  readonly reportAdditions: (announced: readonly AnnouncedApi[]) => void;
   /** Called when a heartbeat arrives that this agent did not send. `version`: of the konnector that sent it, in its own words. */
   readonly reportOther: (version: string) => void;
 }
@@ -75,6 +78,7 @@ export class ClusterBindingReconciler implements Part {
   /** The time of the last heartbeat that is accounted for. */
   #heartbeat: string | undefined;
   #said: Said | undefined;
+  #announced: readonly AnnouncedApi[] | undefined;
   readonly #startedAt: number;
 
   constructor(options: ClusterBindingOptions) {
@@ -113,6 +117,8 @@ export class ClusterBindingReconciler implements Part {
     const binding = parseClusterBinding(cached);
     if (binding.prettyName !== undefined) reportPrettyName(binding.prettyName);
     this.#options.reportLimits(binding.limits);
+    if (!jsonEqual(this.#announced, binding.newAPIs)) this.#options.reportAdditions(binding.newAPIs);
+    this.#announced = binding.newAPIs;
     try {
       const secretValid = await this.#bringCredential(binding, call);
       if (secretValid === "unknown") return undefined;

@@ -1,4 +1,5 @@
 /** APIServiceBindings and the Secrets they name become connections, one for each provider. A key is a Secret. Lives for one term of the lease. */
+import { consumerNamespace, ownBindSecret } from "@klutch/api";
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { falseCondition, keyOf, keyOfRef, type NewCondition, refOf, secrets } from "@klutch/kube-core";
 import type { Controller, InformerHandle, ReconcileResult } from "@klutch/kube-runtime";
@@ -25,6 +26,9 @@ export interface ProviderSecretOptions {
   /** Default: people bind. */
   readonly ownBind?: OwnBind | undefined;
 }
+
+/** Another provider, whose Secret a person brought, makes this cluster bind nothing. */
+const ownSecretKey = keyOfRef({ namespace: consumerNamespace, name: ownBindSecret });
 
 /** One referenced Secret and what came of it. */
 interface NamedSecret {
@@ -147,7 +151,7 @@ export class ProviderSecretReconciler implements Part {
       return;
     }
     await secret.provider?.[Symbol.asyncDispose]();
-    const { consumer, bindingCluster, createProviderClient, runtime } = this.#options;
+    const { consumer, bindingCluster, createProviderClient, ownBind, runtime } = this.#options;
     const provider = new Provider({
       config,
       createClient: createProviderClient,
@@ -156,6 +160,7 @@ export class ProviderSecretReconciler implements Part {
       bindingCluster,
       bindings: this.#bindings.cache,
       status: this.#status,
+      autoBind: secretKey === ownSecretKey ? ownBind?.autoBind : undefined,
       runtime,
     });
     secret.provider = new Running(provider);

@@ -1,0 +1,121 @@
+/**
+ * Announces to each app cluster the APIs that its people may bind and have not bound: names and words in the status of its ClusterBinding
+ * (designs/0034-additions.md). An announcement gives no right, and no answer about rights takes one back only for a while.
+ *
+ * | step    | action                                                                        |
+ * |---------|-------------------------------------------------------------------------------|
+ * | observe | offers, the exports of the app cluster, the rights of the people in its Grants |
+ * | plan    | `announcedFor`                                                                |
+ * | execute | one write of the status; what another program changed, after `leastGapMs`      |
+ */
+import {
+  announcedDescription,
+  type AnnouncedApi,
+  type ClusterBinding,
+  clusterBindingName,
+  clusterBindings,
+  crdNameOf,
+  mostAnnounced,
+} from "@klutch/api";
+import { jsonEqual, keyOf, refOf } from "@klutch/kube-core";
+import { Controller, type ControllerOptions, type Reconcile } from "@klutch/kube-runtime";
+import { byNamespace, type ControllerContext } from "../controller-context.ts";
+import type { OfferedApi } from "../offered-api.ts";
+
+/** RBAC says nothing when it changes, so each app cluster is looked at again. */
+const recheckMs = 600_000;
+/** A konnector that drops the field, as one in Go does, must not make a write each heartbeat. */
+const leastGapMs = 60_000;
+/** Changes of templates and kinds come in numbers: an app cluster hears of them together. */
+const gatherMs = 2_000;
+
+type Context = Pick<ControllerContext, "client" | "clock" | "exportTemplates" | "mayAdd"> & {
+  readonly caches: Pick<ControllerContext["caches"], "bindings" | "exports" | "grants">;
+};
+
+/** Creates the controller. Keys are those of ClusterBindings. */
+export function createAnnouncementController(
+  context: Context,
+  options: Pick<ControllerOptions, "groups" | "logger" | "metrics">,
+): Controller {
+  const { caches } = context;
+  const { reconcile, forget } = createAnnouncementReconcile(context);
+  const controller = new Controller({ name: "announcements", ...options, reconcile });
+  controller.watch(caches.bindings, (change) => {
+    if (change.type === "deleted") forget(change.key);
+    const before = change.type === "updated" ? change.previous.status?.newAPIs : undefined;
+    const isSame = change.type === "updated" && jsonEqual(before ?? [], change.object.status?.newAPIs ?? []);
+    return change.type === "deleted" || isSame ? [] : [change.key];
+  });
+  const bindingIn = (namespace = ""): readonly string[] =>
+    caches.bindings.byIndex(byNamespace, namespace).map((binding) => keyOf(binding));
+  controller.watch(caches.exports, ({ type, object }) =>
+    type === "updated" ? [] : bindingIn(object.metadata.namespace),
+  );
+  controller.watch(caches.grants, ({ object }) => bindingIn(object.metadata.namespace));
+  return controller;
+}
+
+/** Looks at all app clusters soon, because an offer may have come or gone. */
+export function announceSoon(controller: Controller, caches: Context["caches"]): void {
+  for (const binding of caches.bindings.list())
+    controller.enqueue(keyOf(binding), { afterMs: gatherMs, reason: "an offer changed" });
+}
+
+/** Creates the reconcile. */
+export function createAnnouncementReconcile(context: Context): {
+  readonly reconcile: Reconcile;
+  readonly forget: (key: string) => void;
+} {
+  const { client, caches, clock } = context;
+  const written = new Map<string, { readonly apis: readonly AnnouncedApi[]; readonly at: number }>();
+  const reconcile: Reconcile = async (key, { signal }) => {
+    const binding = caches.bindings.get(key);
+    if (binding === undefined || binding.metadata.deletionTimestamp !== undefined) return undefined;
+    if (binding.metadata.name !== clusterBindingName) return undefined;
+    const wanted = await announcedFor(context, binding, signal);
+    if (!jsonEqual(wanted, binding.status?.newAPIs ?? [])) {
+      const before = written.get(key);
+      const waitMs = jsonEqual(before?.apis, wanted) ? (before?.at ?? 0) + leastGapMs - clock.monotonic() : 0;
+      if (waitMs > 0) return { requeueAfterMs: waitMs };
+      written.set(key, { apis: wanted, at: clock.monotonic() });
+      const newAPIs = wanted.length === 0 ? null : wanted;
+      await client.mergePatch(
+        clusterBindings,
+        refOf(key),
+        { status: { newAPIs } },
+        { subresource: "status", signal },
+      );
+    }
+    return { requeueAfterMs: recheckMs };
+  };
+  return { reconcile, forget: (key) => void written.delete(key) };
+}
+
+/** Returns the APIs in the order of their names. Rejects if the API server does not say who may bind them: the last ones stay. */
+async function announcedFor(
+  { caches, exportTemplates, mayAdd }: Context,
+  binding: ClusterBinding,
+  signal: AbortSignal,
+): Promise<readonly AnnouncedApi[]> {
+  const { namespace = "" } = binding.metadata;
+  const bound = new Set(caches.exports.byIndex(byNamespace, namespace).map(({ metadata }) => metadata.name));
+  const announced: AnnouncedApi[] = [];
+  for (const offer of exportTemplates.list()) {
+    if (announced.length === mostAnnounced) break;
+    if (bound.has(crdNameOf(offer)) || !(await mayAdd(namespace, offer.template, signal))) continue;
+    announced.push(wordsOf(offer));
+  }
+  return announced;
+}
+
+function wordsOf({ group, resource, kind, description, permissionClaims }: OfferedApi): AnnouncedApi {
+  const words = announcedDescription(description);
+  return {
+    group,
+    resource,
+    kind,
+    ...(words === undefined ? {} : { description: words }),
+    ...(permissionClaims.length === 0 ? {} : { asksPermissions: true }),
+  };
+}
