@@ -2,18 +2,19 @@
  * MongoDB's protocol by FerretDB, a server for each instance. It knows logins but no rights: each binding reads and writes everything in the
  * instance, and can remove the others' logins.
  */
-import { rm } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { MongoClient } from "mongodb";
 import { hostInUrl, makeServerFolder, readIfThere, writeOwn } from "@klutch/data-servers";
+import { valueAt } from "@klutch/kube-core";
 import { serverProgram } from "./built-program.ts";
 import type { Place, ServerKind, ServerSpec, Session } from "./driver.ts";
-import { MongoRefusal, withMongo } from "./mongodb-request.ts";
 
 /** The broker's own account, and the database that has it. */
 const adminUser = "klutch";
 const adminDatabase = "admin";
 /** Names in the server's own folder. */
-const socketName = "socket";
+const socketName = "server.sock";
 const documentsFolder = "documents";
 /** Bytes in a page of SQLite. */
 const pageSize = 4096;
@@ -22,6 +23,7 @@ const tlsFile = "tls";
 /** Answers of the server. */
 const userMissing = 11;
 const userExists = 51_003;
+const answerMs = 20_000;
 
 /** Returns the kind whose program `obtain` finds, or builds when the first instance needs it. */
 export function mongodbKind(obtain: () => Promise<string>): ServerKind {
@@ -44,7 +46,8 @@ export function mongodbKind(obtain: () => Promise<string>): ServerKind {
         args: flagsOf(place, spec),
         // Every user of the machine can read command lines.
         env: { FERRETDB_PASSWORD: place.adminPassword, GOMEMLIMIT: `${spec.memoryMiB}MiB` },
-        ready: () => withAdmin(place, (command) => command(adminDatabase, { ping: 1 })).then(() => true),
+        ready: () =>
+          withAdmin(place, (client) => client.db(adminDatabase).command({ ping: 1 })).then(() => true),
       };
     },
     open: (place) => Promise.resolve(sessionOf(place)),
@@ -67,24 +70,43 @@ function flagsOf({ port, reach, tls }: Place, { tlsOnly, diskMiB }: ServerSpec):
   return ["-socket", socketName, ...address, ...tlsFiles, "-sqlite", folder, "-user", adminUser];
 }
 
-const withAdmin = <T>({ data, adminPassword }: Place, work: Parameters<typeof withMongo<T>>[2]): Promise<T> =>
-  withMongo({ folder: data, socket: socketName }, { username: adminUser, password: adminPassword }, work);
+/** Runs work with a session of the broker's account, on the server's socket. */
+async function withAdmin<T>(
+  { data, adminPassword }: Place,
+  work: (client: MongoClient) => Promise<T>,
+): Promise<T> {
+  // Loaded with the first instance: most brokers have none.
+  const { MongoClient } = await import("mongodb");
+  // The path of the socket may be longer than the 107 bytes that the kernel takes.
+  await using folder = await open(data);
+  const socket = encodeURIComponent(join(`/proc/self/fd/${folder.fd}`, socketName));
+  const client = new MongoClient(`mongodb://${socket}/?authMechanism=SCRAM-SHA-256`, {
+    auth: { username: adminUser, password: adminPassword },
+    directConnection: true,
+    serverSelectionTimeoutMS: answerMs,
+    socketTimeoutMS: answerMs,
+  });
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
 
 function sessionOf(place: Place): Session {
   const { database } = place;
   return {
     run: () => Promise.reject(new Error("a MongoDB instance has no commands of the broker")),
     async ensureLogin({ username, password }) {
-      await withAdmin(place, async (command) => {
-        await command(database, { createUser: username, pwd: password, roles: [] }).catch(
-          expecting(userExists),
-        );
-        await command(database, { updateUser: username, pwd: password });
+      await withAdmin(place, async (client) => {
+        const users = client.db(database);
+        await users.command({ createUser: username, pwd: password, roles: [] }).catch(expecting(userExists));
+        await users.command({ updateUser: username, pwd: password });
       });
     },
     async dropLogin(username) {
-      await withAdmin(place, (command) =>
-        command(database, { dropUser: username }).catch(expecting(userMissing)),
+      await withAdmin(place, (client) =>
+        client.db(database).command({ dropUser: username }).catch(expecting(userMissing)),
       );
     },
     setFull: () => Promise.resolve(),
@@ -101,6 +123,6 @@ function refuseBackups(): Promise<never> {
 /** Returns a handler that passes over one answer of the server. */
 function expecting(code: number): (error: unknown) => void {
   return (error) => {
-    if (!(error instanceof MongoRefusal) || error.code !== code) throw error;
+    if (valueAt(error, "code") !== code) throw error;
   };
 }
