@@ -67,6 +67,6 @@ test("a backup of another type than the instance in a region is refused with the
     (error) =>
       error instanceof ExternalError &&
       !(error instanceof NotYetError) &&
-      /serviceInstanceType postgresql$/.test(error.message),
+      error.message.endsWith("serviceInstanceType postgresql"),
   );
 });
