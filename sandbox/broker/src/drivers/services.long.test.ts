@@ -34,7 +34,7 @@ const start = () =>
       BROKER_LISTEN: `127.0.0.1:${port}`,
       BROKER_PROBE_LISTEN: `127.0.0.1:${probePort}`,
       BROKER_DATA_FOLDER: dataFolder,
-      BROKER_SERVICES: "prometheus,mongodb",
+      BROKER_SERVICES: "prometheus,mongodb,messaging",
       BROKER_BACKUP_FOLDER: join(folder.path, "backups"),
     },
     logFile: join(folder.path, "broker.log"),
@@ -81,7 +81,8 @@ async function serverPids(): Promise<readonly number[]> {
   for (const name of (await readdir("/proc")).filter((each) => /^\d+$/.test(each))) {
     const command = await readFile(`/proc/${name}/cmdline`, "utf8").catch(() => "");
     const isServer =
-      /^\S*(?:mariadbd|redis-server|prometheus|\/programs\/)/.test(command) && command.includes(dataFolder);
+      /^\S*(?:mariadbd|redis-server|prometheus|beam|\/programs\/)/.test(command) &&
+      command.includes(dataFolder);
     if (isServer) found.push(Number(name));
   }
   return found.toSorted((left, right) => left - right);
@@ -101,6 +102,7 @@ test("the catalog has the services with their plans", () => {
       "a9s-keyvalue8",
       "klutch-objectstorage",
       "a9s-prometheus",
+      "a9s-messaging310",
       "a9s-mongodb70",
     ],
   );
@@ -201,6 +203,7 @@ for (const [service, plan, other, parameters] of [
     "prometheus-single-big",
     '{"scrape_configs":[{"job_name":"self"}]}',
   ],
+  ["a9s-messaging310", "messaging-single-nano-ssl", "messaging-single-small-ssl", undefined],
   ["a9s-mongodb70", "mongodbsspl-single-nano", "mongodbsspl-single-small", undefined],
 ] as const)
   test(`the broker keeps every rule with ${service}, and nothing is left of the checks`, async () => {
