@@ -23,6 +23,7 @@ async function askedOf(answers: readonly ((asked: BsonDocument) => Buffer)[]): P
     const left = [...answers];
     socket.on("error", () => undefined);
     socket.on("data", (bytes) => {
+      assert.ok(typeof bytes !== "string");
       const answer = left.shift();
       if (answer === undefined) socket.destroy();
       else socket.write(answer(fromBson(bytes.subarray(21))));
