@@ -22,7 +22,7 @@ const timeoutMs = 20_000;
 /** Ports besides that of AMQP. */
 export interface RabbitPorts {
   readonly management: number;
-  /** Of Erlang, on loopback only. */
+  /** Erlang's, on loopback only. */
   readonly distribution: number;
   readonly mapper: number;
 }
