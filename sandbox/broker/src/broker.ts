@@ -16,6 +16,7 @@ import type { BrokerConfig } from "./config.ts";
 import type { Driver, ServerKind } from "./drivers/driver.ts";
 import { keyvalueKind } from "./drivers/keyvalue.ts";
 import { mariadbKind } from "./drivers/mariadb.ts";
+import { MessagingDriver } from "./drivers/messaging.ts";
 import { mongodbKind } from "./drivers/mongodb.ts";
 import { objectstorageKind } from "./drivers/objectstorage.ts";
 import { OwnServers, type OwnServersOptions } from "./drivers/own-servers.ts";
@@ -77,7 +78,8 @@ async function driversOf(config: BrokerConfig, logger: Logger): Promise<readonly
     programs: config.backups === undefined ? undefined : await dumpProgramsOf(config),
   });
   if (dataFolder === undefined) return [postgres];
-  return [postgres, ...(await openServers({ folder: dataFolder, reach, secretKey, logger, services }))];
+  const options = { folder: dataFolder, reach, secretKey, logger, services };
+  return [postgres, ...(await openServers(options)), ...(await openMessaging(options))];
 }
 
 async function dumpProgramsOf({
@@ -112,22 +114,38 @@ const kinds: readonly (readonly [
 
 /** Finds or fetches the programs. A service whose programs are missing is left out, and the log says which. */
 export async function openServers(options: OpenServersOptions): Promise<readonly OwnServers[]> {
-  const { logger, reach = onLoopback, services = [] } = options;
+  const { logger, services = [] } = options;
   const wanted = kinds.filter(([, , type]) => type === undefined || services.includes(type));
   const programs = await Promise.all(wanted.map(([name]) => programsOf(name, logger)));
-  const root = await engines.dataHome(options.folder);
-  // Servers run as another user than root, and must pass through.
-  await chmod(root, 0o711);
-  const now = (): Date => new Date();
-  const naming = { name: "klutch-broker", now, host: reach.host };
-  const authority = await openAuthority(join(root, "authority"), naming);
+  const parts = await partsOf(options);
   const possible = wanted.flatMap(([, kindOf], index) => {
     const found = programs[index];
     return found === undefined ? [] : [kindOf(found)];
   });
   const built = await Promise.all(builtKinds.map((each) => builtKind(each, services, logger)));
   const all = [...possible, ...built.filter((kind) => kind !== undefined)];
-  return all.map((kind) => new OwnServers({ ...options, kind, root, reach, authority }));
+  return all.map((kind) => new OwnServers({ ...options, ...parts, kind }));
+}
+
+/** Opens the driver of messaging if it is asked for and its programs exist. */
+export async function openMessaging(options: OpenServersOptions): Promise<readonly MessagingDriver[]> {
+  if (options.services?.includes("messaging") !== true) return [];
+  const programs = await programsOf("rabbitmq", options.logger);
+  return programs === undefined
+    ? []
+    : [new MessagingDriver({ ...options, ...(await partsOf(options)), programs })];
+}
+
+async function partsOf({
+  folder,
+  reach = onLoopback,
+}: OpenServersOptions): Promise<Pick<OwnServersOptions, "root" | "reach" | "authority">> {
+  const root = await engines.dataHome(folder);
+  // Servers run as another user than root, and must pass through.
+  await chmod(root, 0o711);
+  const now = (): Date => new Date();
+  const naming = { name: "klutch-broker", now, host: reach.host };
+  return { root, reach, authority: await openAuthority(join(root, "authority"), naming) };
 }
 
 /** Kinds by the programs that are built when the first instance needs them, so that a start stays quick; as in `kinds`. */

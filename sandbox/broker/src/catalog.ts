@@ -67,6 +67,12 @@ const prometheusWords: Words = {
     "Prometheus 2, a server for each instance, without Alertmanager, Grafana and Graphite exporter.",
   tags: ["prometheus", "metrics"],
 };
+const messagingWords: Words = {
+  type: "messaging",
+  displayName: "Messaging",
+  description: "RabbitMQ 3.10, a virtual host for each instance in one server.",
+  tags: ["messaging", "rabbitmq", "amqp"],
+};
 const mongodbWords: Words = {
   type: "mongodb",
   displayName: "MongoDB",
@@ -80,6 +86,7 @@ const sizes: Readonly<Record<ServiceType, Readonly<Record<string, Size>>>> = {
   keyvalue: { nano: [20, 32, 128], small: [50, 64, 256], medium: [100, 128, 512], big: [200, 256, 1024] },
   objectstorage: { nano: [20, 0, 256], small: [50, 0, 1024], big: [200, 0, 8192] },
   prometheus: { small: [20, 256, 512], big: [100, 1024, 4096] },
+  messaging: { nano: [20, 0, 0], small: [50, 0, 0], big: [200, 0, 0] },
   mongodb: { nano: [20, 128, 256], small: [50, 256, 1024], big: [200, 1024, 4096] },
 };
 
@@ -103,7 +110,7 @@ function sizesOf(type: ServiceType): readonly (readonly [string, Size])[] {
 }
 
 const serverWords: Readonly<
-  Record<Exclude<ServiceType, "postgresql" | "objectstorage" | "mongodb">, string>
+  Record<Exclude<ServiceType, "postgresql" | "objectstorage" | "mongodb" | "messaging">, string>
 > = {
   mariadb: "MariaDB server",
   keyvalue: "key-value server",
@@ -120,6 +127,7 @@ const services: readonly Service[] = [
   serviceOf("a9s-keyvalue8", keyvalueWords, ["-ssl"]),
   serviceOf("klutch-objectstorage", objectstorageWords),
   serviceOf("a9s-prometheus", prometheusWords),
+  serviceOf("a9s-messaging310", messagingWords, ["-ssl"]),
   serviceOf("a9s-mongodb70", mongodbWords, ["", "-ssl"]),
 ];
 
@@ -146,6 +154,8 @@ function describe(type: ServiceType, plan: Omit<Plan, "description">): string {
   if (type === "postgresql") return `A PostgreSQL database with up to ${most} sessions.`;
   if (type === "objectstorage")
     return `A bucket with up to ${diskMiB} MiB and ${most} requests at the same time, reached by TLS only.`;
+  if (type === "messaging")
+    return `A virtual host with up to ${most} connections and ${2 * most} queues, reached by TLS only.`;
   if (type === "mongodb")
     return `A server of one's own with up to ${diskMiB} MiB for each database; every binding has all rights${tlsOnly ? ". Reached by TLS only" : ""}.`;
   const server = serverWords[type];

@@ -3,11 +3,12 @@ import { resolveDebian } from "./debian.ts";
 import { type ObtainOptions, resolveEngine } from "./resolve.ts";
 
 /** Types of these services. */
-export const onDemandServices = ["prometheus", "mongodb"] as const;
+export const onDemandServices = ["prometheus", "mongodb", "messaging"] as const;
 export type OnDemandService = (typeof onDemandServices)[number];
 
 const obtain: Readonly<Record<OnDemandService, (options: ObtainOptions) => Promise<unknown>>> = {
   prometheus: (options) => resolveDebian("prometheus", options),
+  messaging: (options) => resolveDebian("rabbitmq", options),
   mongodb: (options) => resolveEngine("ferretdb", options),
 };
 

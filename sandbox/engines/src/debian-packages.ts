@@ -2,7 +2,14 @@
 import { join } from "node:path";
 
 /** Names of all of them. */
-export type DebianName = "postgresql-15" | "mariadb" | "redis" | "node-programs" | "busybox" | "prometheus";
+export type DebianName =
+  | "postgresql-15"
+  | "mariadb"
+  | "redis"
+  | "node-programs"
+  | "busybox"
+  | "prometheus"
+  | "rabbitmq";
 
 /** Defines the packages and programs of a server or tool. */
 export interface DebianDefinition {
@@ -83,6 +90,14 @@ export const debianDefinitions: Readonly<Record<DebianName, DebianDefinition>> =
     programs: inFolder("usr/bin", "prometheus", "promtool"),
     probe: "promtool",
     version: /^promtool, version (2\.\d+\.\d+)/,
+  },
+  // The virtual machine of Erlang, which says its own version.
+  rabbitmq: {
+    packages: ["rabbitmq-server"],
+    programs: inFolder("usr/lib/erlang/erts-13.1.5/bin", "beam.smp", "erlexec", "epmd"),
+    probe: "beam.smp",
+    question: "-V",
+    version: /emulator version (13\.\d+\.\d+)/,
   },
 };
 

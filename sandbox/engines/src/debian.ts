@@ -116,7 +116,7 @@ async function usable(definition: NamedDefinition, root: string): Promise<Debian
   const answer = await run(path(definition.probe), [definition.question ?? "--version"], {
     env: { ...inheritedEnvironment, ...env },
   }).catch(() => undefined);
-  const version = definition.version.exec(answer?.stdout ?? "")?.[1];
+  const version = definition.version.exec(`${answer?.stdout ?? ""}${answer?.stderr ?? ""}`)?.[1];
   return version === undefined ? undefined : { name: definition.name, version, root, env, path };
 }
 

@@ -34,7 +34,7 @@ const start = () =>
       BROKER_LISTEN: `127.0.0.1:${port}`,
       BROKER_PROBE_LISTEN: `127.0.0.1:${probePort}`,
       BROKER_DATA_FOLDER: dataFolder,
-      BROKER_SERVICES: "prometheus,mongodb",
+      BROKER_SERVICES: "prometheus,mongodb,messaging",
       BROKER_BACKUP_FOLDER: join(folder.path, "backups"),
     },
     logFile: join(folder.path, "broker.log"),
@@ -81,7 +81,8 @@ async function serverPids(): Promise<readonly number[]> {
   for (const name of (await readdir("/proc")).filter((each) => /^\d+$/.test(each))) {
     const command = await readFile(`/proc/${name}/cmdline`, "utf8").catch(() => "");
     const isServer =
-      /^\S*(?:mariadbd|redis-server|prometheus|\/programs\/)/.test(command) && command.includes(dataFolder);
+      /^\S*(?:mariadbd|redis-server|prometheus|beam|\/programs\/)/.test(command) &&
+      command.includes(dataFolder);
     if (isServer) found.push(Number(name));
   }
   return found.toSorted((left, right) => left - right);
@@ -89,6 +90,7 @@ async function serverPids(): Promise<readonly number[]> {
 
 const maria = planOf("a9s-mariadb1011", "mariadb-single-nano-ssl");
 const keyvalue = planOf("a9s-keyvalue8", "keyvalue-single-nano-ssl");
+const messaging = planOf("a9s-messaging310", "messaging-single-nano-ssl");
 
 test("the catalog has the services with their plans", () => {
   const names = new Map(services.map(({ name, plans }) => [name, plans.map((plan) => plan.name)]));
@@ -101,6 +103,7 @@ test("the catalog has the services with their plans", () => {
       "a9s-keyvalue8",
       "klutch-objectstorage",
       "a9s-prometheus",
+      "a9s-messaging310",
       "a9s-mongodb70",
     ],
   );
@@ -115,15 +118,20 @@ test("the catalog has the services with their plans", () => {
 });
 
 test("a broker that is killed leaves no server behind; the next one has one for each instance, with the same data, port and passwords", async () => {
-  await Promise.all([provisioned("shop", maria), provisioned("cache", keyvalue)]);
+  await Promise.all([
+    provisioned("shop", maria),
+    provisioned("cache", keyvalue),
+    provisioned("queue", messaging),
+  ]);
   const [shop, cache] = await Promise.all([bound("shop", maria), bound("cache", keyvalue)]);
+  const queue = await bound("queue", messaging);
   await sql(shop, "create table t (a int primary key); insert into t values (42)");
   {
     using connection = await login(cache);
     await connection.send("SET", "a", "42");
   }
   const before = await serverPids();
-  assert.equal(before.length, 2);
+  assert.equal(before.length, 3);
   await broker.kill();
   broker = await start();
   await waitFor("the data", async () => (await sql(shop, "select a from t").catch(() => []))[0] === "42");
@@ -134,12 +142,13 @@ test("a broker that is killed leaves no server behind; the next one has one for 
     return (await used.send("GET", "a")) === "42";
   });
   const now = await serverPids();
-  assert.equal(now.length, 2);
+  assert.equal(now.length, 3);
   assert.deepEqual(
     now.filter((pid) => before.includes(pid)),
     [],
   );
   assert.deepEqual((await osb.fetchBinding("shop", "shop-1")).credentials, shop);
+  assert.deepEqual(await bound("queue", messaging), queue);
   await broker.kill();
   await waitFor("the servers to end without a broker", async () => (await serverPids()).length === 0);
   broker = await start();
@@ -201,6 +210,7 @@ for (const [service, plan, other, parameters] of [
     "prometheus-single-big",
     '{"scrape_configs":[{"job_name":"self"}]}',
   ],
+  ["a9s-messaging310", "messaging-single-nano-ssl", "messaging-single-small-ssl", undefined],
   ["a9s-mongodb70", "mongodbsspl-single-nano", "mongodbsspl-single-small", undefined],
 ] as const)
   test(`the broker keeps every rule with ${service}, and nothing is left of the checks`, async () => {
@@ -236,6 +246,7 @@ test("deprovisioning ends the servers and leaves no folder", async () => {
   for (const [instanceId, plan] of [
     ["shop", maria],
     ["cache", keyvalue],
+    ["queue", messaging],
   ] as const) {
     await osb.unbind({ ...plan, instanceId, bindingId: `${instanceId}-1` });
     await osb.deprovision({ ...plan, instanceId });
@@ -250,5 +261,6 @@ test("deprovisioning ends the servers and leaves no folder", async () => {
     });
   }
   assert.deepEqual(await serverPids(), []);
+  assert.ok(!(await readdir(dataFolder)).includes("messaging"));
   for (const kind of ["mariadb", "keyvalue"]) assert.deepEqual(await readdir(join(dataFolder, kind)), []);
 });

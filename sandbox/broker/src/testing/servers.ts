@@ -10,7 +10,8 @@ import { type OnDemandService, resolveDebian } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { type Logger, silentLogger } from "@klutch/telemetry";
 import { plans } from "../catalog.ts";
-import { openServers } from "../broker.ts";
+import { openMessaging, openServers } from "../broker.ts";
+import type { MessagingDriver } from "../drivers/messaging.ts";
 import type { OwnServers } from "../drivers/own-servers.ts";
 import type { Parameters } from "../drivers/parameters.ts";
 import { connectRedis } from "../drivers/keyvalue.ts";
@@ -69,6 +70,18 @@ export async function serversOf(folder: string, type: OnDemandService): Promise<
   return found;
 }
 
+/** Opens the driver of messaging. */
+export async function messagingIn(folder: string): Promise<MessagingDriver> {
+  const [driver] = await openMessaging({
+    folder: join(folder, "servers"),
+    secretKey: "0123456789abcdef0123456789abcdef",
+    logger: silentLogger,
+    services: ["messaging"],
+  });
+  assert.ok(driver !== undefined);
+  return driver;
+}
+
 /** An instance as the store has it while it is provisioned. */
 export function instanceOf(id: string, planName: string, parameters: Parameters = {}): Instance {
   const plan = plans.find(({ name }) => name === planName);
@@ -89,7 +102,7 @@ export async function pidIn(home: string): Promise<number> {
   for (const pid of (await readdir("/proc")).map(Number).filter((each) => each > 1)) {
     const folder = await readlink(`/proc/${pid}/cwd`).catch(() => "");
     const program = await readlink(`/proc/${pid}/exe`).catch(() => "");
-    if (folder.startsWith(`${home}/`) && /\/(?:mariadbd|redis-|programs\/|prometheus$)/.test(program))
+    if (folder.startsWith(`${home}/`) && /\/(?:mariadbd|redis-|programs\/|prometheus$|beam)/.test(program))
       return pid;
   }
   throw new Error(`no server works in ${home}`);

@@ -1,0 +1,220 @@
+/** RabbitMQ: each instance is a virtual host in one server, which runs while there are instances, and each binding a user. */
+import { chmod, mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import * as dataServers from "@klutch/data-servers";
+import { type DebianPrograms, type ReservedPorts, reservePorts } from "@klutch/engines";
+import { planOf } from "../catalog.ts";
+import { adminPasswordOf, loginOf, namesOf, userOf } from "../names.ts";
+import type { Binding, Instance } from "../store.ts";
+import type { Credentials, Driver, DriverKind, Place, ServerSpec } from "./driver.ts";
+import { OwnServer } from "./own-server.ts";
+import type { OwnServersOptions } from "./own-servers.ts";
+import { manage, rabbitmqKind, type RabbitPorts } from "./rabbitmq-server.ts";
+import { readRecord, recordedPorts, writeRecord } from "./record.ts";
+
+/** Options of `MessagingDriver`. */
+export interface MessagingOptions extends Omit<OwnServersOptions, "kind"> {
+  readonly programs: DebianPrograms;
+}
+
+/** Folders below `root`, each with the record of a port. */
+const serverFolder = "server";
+const managementFolder = "management";
+const dataFolder = "data-first";
+/** The server's own limits are in its configuration. */
+const spec: ServerSpec = {
+  connectionLimit: 0,
+  memoryMiB: 0,
+  diskMiB: Infinity,
+  tlsOnly: true,
+  parameters: {},
+};
+
+interface Running {
+  readonly server: OwnServer;
+  readonly place: Place;
+  readonly ports: RabbitPorts;
+  readonly reserved: AsyncDisposable;
+}
+
+/** Starts the server with the first instance, and removes it with the last one. */
+export class MessagingDriver implements Driver {
+  readonly kind: DriverKind = { type: "messaging", parameters: {} };
+  readonly obstacle = "this broker makes no backups of messages";
+  readonly #options: MessagingOptions;
+  readonly #queue = new dataServers.KeyedQueue();
+  #running: Running | undefined;
+
+  constructor(options: MessagingOptions) {
+    this.#options = options;
+  }
+
+  async ensure(instance: Instance): Promise<void> {
+    await this.#exclusively(async () => {
+      const { call } = await this.#server();
+      const host = namesOf(instance.id).database;
+      const { connectionLimit } = planOf(instance);
+      await call("PUT", `/vhosts/${host}`, {});
+      await call("PUT", `/vhost-limits/${host}/max-connections`, { value: connectionLimit });
+      await call("PUT", `/vhost-limits/${host}/max-queues`, { value: 2 * connectionLimit });
+    });
+  }
+
+  async resume(instance: Instance): Promise<void> {
+    await this.#exclusively(async () => {
+      if ((await readRecord(this.#folder(serverFolder))) === undefined)
+        throw new Error(`the data of instance ${instance.id} are gone: the RabbitMQ server has no folder`);
+      await this.#start();
+    });
+  }
+
+  async drop(instance: Instance, bindings: readonly Binding[]): Promise<void> {
+    await this.#exclusively(async () => {
+      if ((await readRecord(this.#folder(serverFolder))) === undefined) return;
+      const { call } = await this.#server();
+      for (const { id } of bindings) await call("DELETE", `/users/${userOf(id)}`);
+      await call("DELETE", `/vhosts/${namesOf(instance.id).database}`);
+      const left = JSON.parse(await call("GET", "/vhosts?columns=name")) as readonly {
+        readonly name: string;
+      }[];
+      if (left.some(({ name }) => name !== "/")) return;
+      await this.#stop();
+      await rm(this.#root, { recursive: true, force: true, maxRetries: 10 });
+    });
+  }
+
+  async bind(binding: Binding): Promise<Credentials> {
+    const { username, password } = loginOf(binding, this.#options.secretKey);
+    const host = namesOf(binding.instanceId).database;
+    await this.#exclusively(async () => {
+      const { call } = await this.#server();
+      await call("PUT", `/users/${username}`, { password, tags: "management" });
+      await call("PUT", `/permissions/${host}/${username}`, { configure: ".*", write: ".*", read: ".*" });
+    });
+    return this.credentials(binding);
+  }
+
+  async unbind(binding: Binding): Promise<void> {
+    await this.#exclusively(async () => {
+      if ((await readRecord(this.#folder(serverFolder))) === undefined) return;
+      const { call } = await this.#server();
+      await call("DELETE", `/users/${userOf(binding.id)}`);
+    });
+  }
+
+  async credentials(binding: Binding): Promise<Credentials> {
+    const { secretKey, reach, authority } = this.#options;
+    const { username, password } = loginOf(binding, secretKey);
+    const [amqp, management] = await this.#ports();
+    const { host } = reach;
+    const login = `${username}:${password}@${dataServers.hostInUrl(host)}`;
+    const common = { host, hosts: [host], password, ssl: true, username };
+    const api = `https://${login}:${management}/api`;
+    const uri = `amqps://${login}:${amqp}/${namesOf(binding.instanceId).database}`;
+    const cacrt = authority.certificate;
+    return {
+      http_api_uri: api,
+      http_api_uris: [api],
+      protocols: {
+        amqp_ssl: { ...common, port: amqp, uri },
+        management: { ...common, cacrt, path: "/api", port: management, uri: api, uris: [api] },
+      },
+    };
+  }
+
+  dump(): Promise<void> {
+    return Promise.reject(new Error("messages have no backups"));
+  }
+
+  restore(): Promise<void> {
+    return Promise.reject(new Error("messages have no backups"));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#exclusively(() => this.#stop());
+  }
+
+  get #root(): string {
+    return join(this.#options.root, this.kind.type);
+  }
+
+  #folder(name: string): string {
+    return join(this.#root, name);
+  }
+
+  #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    return this.#queue.run("server", work);
+  }
+
+  /** Returns calls of the management API of the server, which is started if it does not run. */
+  async #server() {
+    const { server, place, ports } = await this.#start();
+    await server.whenUp();
+    const call = (method: string, path: string, body?: object): Promise<string> =>
+      manage(place, ports, method, path, body);
+    return { call };
+  }
+
+  /** Starts the server, with data that count only once the records name their ports. Does not wait until it is up. */
+  async #start(): Promise<Running> {
+    if (this.#running !== undefined) return this.#running;
+    const { authority, logger, programs, reach, root, secretKey } = this.#options;
+    const home = this.#folder(serverFolder);
+    await using stack = new AsyncDisposableStack();
+    const record = await readRecord(home);
+    const [amqp, management] = record === undefined ? [] : await this.#ports();
+    // The server's own process holds the port of AMQP; this one holds the others.
+    const kept = await dataServers.keepPort(reach, management, await recordedPorts(root));
+    stack.use(kept);
+    const inside: ReservedPorts = stack.use(await reservePorts(2));
+    const [distribution = 0, mapper = 0] = inside.ports;
+    const ports = { management: kept.port, distribution, mapper };
+    const place = this.#placeOf(amqp ?? (await this.#freePort()), adminPasswordOf("messaging", secretKey));
+    const kind = rabbitmqKind(programs, ports);
+    if (record === undefined) {
+      await rm(this.#root, { recursive: true, force: true });
+      for (const folder of [home, this.#folder(managementFolder)]) {
+        await mkdir(folder, { recursive: true });
+        for (const each of [this.#root, folder]) await chmod(each, 0o711);
+      }
+      await dataServers.makeServerFolder(place.data);
+      await kind.initialise(place);
+    }
+    const stored = { data: dataFolder, restored: [] };
+    await writeRecord(this.#folder(managementFolder), { ...stored, port: ports.management });
+    await writeRecord(home, { ...stored, port: place.port ?? 0 });
+    await authority.issue(home);
+    const server = new OwnServer({ kind, logger, instance: "messaging", diskEveryMs: 60_000 });
+    await server.apply(place, spec);
+    this.#running = { server, place, ports, reserved: stack.move() };
+    return this.#running;
+  }
+
+  async #freePort(): Promise<number> {
+    const { reach, root } = this.#options;
+    await using reserved = await dataServers.keepPort(reach, undefined, await recordedPorts(root));
+    return reserved.port;
+  }
+
+  #placeOf(port: number, adminPassword: string): Place {
+    const home = this.#folder(serverFolder);
+    const { reach } = this.#options;
+    const tls = dataServers.tlsFilesIn(home);
+    return { database: "/", home, data: join(home, dataFolder), port, reach, adminPassword, tls };
+  }
+
+  async #ports(): Promise<readonly [number, number]> {
+    const [server, management] = await Promise.all(
+      [serverFolder, managementFolder].map((name) => readRecord(this.#folder(name))),
+    );
+    if (server === undefined || management === undefined)
+      throw new Error("the RabbitMQ server has no folder");
+    return [server.port, management.port];
+  }
+
+  async #stop(): Promise<void> {
+    await this.#running?.server.stop();
+    await this.#running?.reserved[Symbol.asyncDispose]();
+    this.#running = undefined;
+  }
+}
