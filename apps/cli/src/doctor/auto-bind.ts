@@ -9,7 +9,7 @@ import {
 import type { PolicyRule, Role } from "@klutch/kube-core";
 import { type Grant, sameRights } from "../app-cluster/rights.ts";
 
-/** What the role of these groups says; nothing where there is none. */
+/** Statements of the role of these groups; empty where there is none. */
 export interface AutoBindRights {
   readonly groups: readonly string[];
   /** Returns true for an API that this role serves, so that it needs no role of its own. */

@@ -14,14 +14,7 @@ import {
   versionNumbers,
   wantedKonnectorLabel,
 } from "@klutch/api";
-import {
-  conditionsOf,
-  type DynamicObject,
-  falseCondition,
-  findCondition,
-  type NewCondition,
-  numberAt,
-} from "@klutch/kube-core";
+import { conditionsOf, type DynamicObject, findCondition, numberAt } from "@klutch/kube-core";
 import { problemsOf, problemText } from "@klutch/overview";
 import { ageOf, type Column, type Row } from "./table.ts";
 
@@ -55,15 +48,12 @@ export function clusterRows(
     const { status } = parseClusterBinding(binding);
     const tenant = byNamespace.get(namespace);
     const wanted = tenant?.metadata.labels?.[wantedKonnectorLabel];
-    const [problem] = [
-      ...problemsOf(status.conditions ?? []),
-      ...problemsOf(conditionsOf(tenant)),
-      ...versionFaults(namespace, wanted),
-    ];
+    const [found] = [...problemsOf(status.conditions ?? []), ...problemsOf(conditionsOf(tenant))];
+    const problem = found === undefined ? versionFault(namespace, wanted) : problemText(found);
     const isPending = Number.isNaN(Date.parse(status.lastHeartbeatTime ?? ""));
     return {
       ref: `clusterbinding.klutch.anynines.com/${namespace}`,
-      isWell: problem === undefined && !isPending,
+      isWell: problem === "" && !isPending,
       fields: {
         tenant: namespace,
         cluster: displayName(annotations?.[clusterNameAnnotation]) ?? "",
@@ -75,14 +65,14 @@ export function clusterRows(
         heartbeat: ageOf(status.lastHeartbeatTime, now),
         wanted: plainText(wanted ?? "-", 40),
         state:
-          problem !== undefined
+          problem !== ""
             ? "problem"
             : isPending
               ? "pending"
               : isBehind(status.konnectorVersion, wanted)
                 ? "behind"
                 : "well",
-        problem: problem === undefined ? "" : problemText(problem),
+        problem,
       },
     };
   });
@@ -97,10 +87,10 @@ function isBehind(version: string | undefined, wanted: string | undefined): bool
   return own === undefined || compareVersions(own, least) < 0;
 }
 
-function versionFaults(namespace: string, wanted: string | undefined): readonly NewCondition[] {
-  if (wanted === undefined || versionNumbers(wanted) !== undefined) return [];
-  const message = `label ${wantedKonnectorLabel} of Tenant ${namespace}/${tenantName} is ${JSON.stringify(wanted)}, must be a version such as ${klutchVersion}`;
-  return [falseCondition("KonnectorVersion", "Malformed", "Error", message)];
+/** Returns the problem of the label; empty where it has none. */
+function versionFault(namespace: string, wanted: string | undefined): string {
+  if (wanted === undefined || versionNumbers(wanted) !== undefined) return "";
+  return `label ${wantedKonnectorLabel} of Tenant ${namespace}/${tenantName} is ${JSON.stringify(plainText(wanted, 63))}, must be a version such as ${klutchVersion}`;
 }
 
 export const offerColumns: readonly Column[] = [

@@ -312,7 +312,7 @@ test("an API of a named group is bound when it is offered; one that asks for per
     (await consumer.client.list<APIServiceBinding>(apiServiceBindings)).items.flatMap(
       ({ status }) => status?.newAPIs?.map(crdNameOf) ?? [],
     );
-  await waitFor("what is left to people", async () => (await shown()).join() === topics.name);
+  await waitFor("the API that is left to people", async () => (await shown()).join() === topics.name);
   await waitFor("the event", async () =>
     (await consumer.client.list<DynamicObject>(events)).items.some(
       ({ ["reason"]: reason, ["message"]: message }) =>

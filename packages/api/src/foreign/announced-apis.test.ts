@@ -30,7 +30,11 @@ test("names of Kubernetes and Klutch, names with markup and paths are left out",
     ["example.org", "q".repeat(64)],
     [7, {}],
   ])
-    assert.deepEqual(parseAnnouncedApis([{ ...queues, group, resource }]), [], `${group} ${resource}`);
+    assert.deepEqual(
+      parseAnnouncedApis([{ ...queues, group, resource }]),
+      [],
+      JSON.stringify([group, resource]),
+    );
 });
 
 test("words steer no terminal and have one line, and a strange flag counts as asking", () => {

@@ -29,7 +29,7 @@ test("a bound API is neither shown nor bound again, whatever the provider announ
   assert.deepEqual(plan.bind, []);
 });
 
-test("of a named group all is bound but what asks for permissions and what is excepted; other groups and those below it are not", () => {
+test("all APIs of a named group are bound but those that ask for permissions or are excepted; other groups and those below it are not", () => {
   const below = { group: "sub.example.org", resource: "queues" };
   const plan = planAdditions(observed({ announced: [queues, topics, foreign, below], autoBind: all }));
   assert.deepEqual(plan.bind, ["queues.example.org"]);

@@ -31,8 +31,8 @@ export interface AdditionsPlan {
 export const mostAutoBound = 32;
 
 /**
- * Returns the plan. The opt-in of the app cluster decides what is bound; the provider's words only decide what is not: an API that asks for
- * rights on objects of the app cluster is left to people.
+ * Returns the plan. The opt-in of the app cluster decides which APIs are bound; the provider's words can only leave some out: an API that asks
+ * for rights on objects of the app cluster is left to people.
  */
 export function planAdditions(observed: ObservedAdditions): AdditionsPlan {
   const { announced, bound, shown, autoBind, autoBound } = observed;

@@ -113,7 +113,8 @@ export class Additions implements Startable {
   #tell(key: string, { tell }: AdditionsPlan): void {
     if (tell.length === 0) return;
     const words = `the provider offers ${shortened(tell)}, which this cluster may bind: klutch offers --new lists them, kubectl bind binds them`;
-    this.#record(key, "Normal", "NewAPIs", words);
+    const binding = this.#options.bindings.get(key);
+    if (binding !== undefined) void this.#options.events?.record(binding, "Normal", "NewAPIs", words);
   }
 
   async #bindAll(
@@ -159,13 +160,10 @@ export class Additions implements Startable {
 
   /** An event each time when the words change. */
   #warn(key: string, words: string | undefined): void {
-    if (words !== undefined && words !== this.#said) this.#record(key, "Warning", "AutoBindHeld", words);
+    const binding = words === this.#said ? undefined : this.#options.bindings.get(key);
     this.#said = words;
-  }
-
-  #record(key: string, type: "Normal" | "Warning", reason: string, words: string): void {
-    const binding = this.#options.bindings.get(key);
-    if (binding !== undefined) void this.#options.events?.record(binding, type, reason, words);
+    if (words !== undefined && binding !== undefined)
+      void this.#options.events?.record(binding, "Warning", "AutoBindHeld", words);
   }
 }
 
