@@ -23,7 +23,7 @@ import {
 } from "@klutch/api";
 import { parseYamlDocuments } from "@klutch/kube";
 import { isRecord, listAt, recordAt, recordsAt, textAt, valueAt } from "@klutch/kube-core";
-import { backendRbac, controlPlaneModeRbac } from "../generate/backend-manifests.ts";
+import { backendRbac, consoleRbac, controlPlaneModeRbac } from "../generate/backend-manifests.ts";
 import { releaseAnnotation } from "./chart.ts";
 import { chartPath, objectOf, type Rendered, startHelm } from "./testing/helm.ts";
 import { atHome, everyKonnectorValue, minimal, variants } from "./testing/values.ts";
@@ -210,6 +210,17 @@ test("the rights of control-plane mode are given only where it runs", async () =
   assert.equal(wanted.length, 2);
   const without = byName(await klutch(minimal.klutch));
   const rendered = byName(await klutch({ ...minimal.klutch, controlPlaneMode: true }));
+  for (const [name, manifest] of wanted) {
+    assert.equal(without[name], undefined, name);
+    assert.deepEqual(rendered[name], manifest, name);
+  }
+});
+
+test("the rights of the console are given only where it is served", async () => {
+  const wanted = Object.entries(byName(consoleRbac()));
+  assert.equal(wanted.length, 2);
+  const without = byName(await klutch(minimal.klutch));
+  const rendered = byName(await klutch({ ...minimal.klutch, console: { assets: "/console" } }));
   for (const [name, manifest] of wanted) {
     assert.equal(without[name], undefined, name);
     assert.deepEqual(rendered[name], manifest, name);
