@@ -29,6 +29,7 @@ import {
   instanceProblem,
   type InstanceRow,
   instanceRow,
+  lastBackups,
   memberRows,
   offerProblem,
   offerRow,
@@ -248,16 +249,25 @@ export class Board {
     const found: { type: Parameters<typeof instanceRow>[0]; claim: ClaimFacts }[] = [];
     for (const { type, claims } of kinds.caches.values())
       for (const claim of claims.list()) found.push({ type, claim });
+    const ends = lastBackups(
+      found.map(({ type, claim: { backup, metadata } }) => ({
+        type,
+        backup,
+        namespace: metadata.namespace ?? "",
+      })),
+    );
     const facts = new Map<string, ClaimFacts>();
     const instances = this.#collect("instances", found, ({ type, claim }) => {
       const { namespace = "", name = "" } = claim.metadata;
       // The claim's own words count for nothing: the backend wrote the namespace.
       const place = places.get(namespace);
       if (place === undefined) return undefined;
-      facts.set(`${crdNameOf({ group: type.group, resource: type.plural })}/${namespace}/${name}`, claim);
+      const id = `${crdNameOf({ group: type.group, resource: type.plural })}/${namespace}/${name}`;
+      facts.set(id, claim);
+      const end = ends.get(id);
       return {
-        deps: [claim, caches.namespaces.get(namespace), place.cluster],
-        make: () => [instanceRow(type, claim, place)],
+        deps: [claim, caches.namespaces.get(namespace), place.cluster, end],
+        make: () => [instanceRow(type, claim, place, end)],
       };
     });
     const counts = new Map<string, { claims: number; notReady: number; heldDeletions: number }>();
