@@ -22,6 +22,7 @@ import {
   backendDeployment,
   backendName,
   backendRbac,
+  consoleRbac,
   controlPlaneModeRbac,
 } from "../generate/backend-manifests.ts";
 import { chartRules } from "../alerts/print.ts";
@@ -108,6 +109,8 @@ function controlPlaneChart(registry: Registry): ChartDefinition {
         verbatim(rbac),
         "{{- if .Values.controlPlaneMode }}\n---\n",
         verbatim(controlPlaneModeRbac()),
+        "{{- end }}\n{{- if .Values.console.assets }}\n---\n",
+        verbatim(consoleRbac()),
         "{{- end }}\n",
       ].join(""),
       "templates/_deployment.tpl": baseTemplate("klutch.deployment", deployment),

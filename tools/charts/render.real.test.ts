@@ -23,7 +23,7 @@ import {
 } from "@klutch/api";
 import { parseYamlDocuments } from "@klutch/kube";
 import { isRecord, listAt, recordAt, recordsAt, textAt, valueAt } from "@klutch/kube-core";
-import { backendRbac, controlPlaneModeRbac } from "../generate/backend-manifests.ts";
+import { backendRbac, consoleRbac, controlPlaneModeRbac } from "../generate/backend-manifests.ts";
 import { releaseAnnotation } from "./chart.ts";
 import { chartPath, objectOf, type Rendered, startHelm } from "./testing/helm.ts";
 import { atHome, everyKonnectorValue, minimal, variants } from "./testing/values.ts";
@@ -205,16 +205,20 @@ test("the control plane's account, rights, policy and kinds are those of deploy/
   assert.deepEqual(byName(shown), byName(crds));
 });
 
-test("the rights of control-plane mode are given only where it runs", async () => {
-  const wanted = Object.entries(byName(controlPlaneModeRbac()));
-  assert.equal(wanted.length, 2);
-  const without = byName(await klutch(minimal.klutch));
-  const rendered = byName(await klutch({ ...minimal.klutch, controlPlaneMode: true }));
-  for (const [name, manifest] of wanted) {
-    assert.equal(without[name], undefined, name);
-    assert.deepEqual(rendered[name], manifest, name);
-  }
-});
+for (const [what, rights, values] of [
+  ["control-plane mode", controlPlaneModeRbac(), { controlPlaneMode: true }],
+  ["the console", consoleRbac(), { console: { assets: "/console" } }],
+] as const)
+  test(`the rights of ${what} are given only where it runs`, async () => {
+    const wanted = Object.entries(byName(rights));
+    assert.equal(wanted.length, 2);
+    const without = byName(await klutch(minimal.klutch));
+    const rendered = byName(await klutch({ ...minimal.klutch, ...values }));
+    for (const [name, manifest] of wanted) {
+      assert.equal(without[name], undefined, name);
+      assert.deepEqual(rendered[name], manifest, name);
+    }
+  });
 
 test("the backend may hand out the kinds of the values, and deploy konnectors of the values and of the release", async () => {
   const rulesOf = async (values: object): Promise<unknown> =>

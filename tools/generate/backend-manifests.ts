@@ -8,6 +8,8 @@ import {
   binderName,
   binderPolicyManifests,
   binderRules,
+  consoleRoleName,
+  consoleRules,
   controlPlaneModeRoleName,
   controlPlaneModeRules,
   deployRule,
@@ -72,4 +74,9 @@ export function backendRbac(konnectorImage?: string): readonly KubeObject[] {
 export function controlPlaneModeRbac(): readonly KubeObject[] {
   const values = { NAME: controlPlaneModeRoleName, RULES: controlPlaneModeRules };
   return manifestsIn("tools/generate/control-plane-mode.yaml", values);
+}
+
+/** Returns the role and its binding that the backend needs besides `backendRbac` to show audit and cost in the console. */
+export function consoleRbac(): readonly KubeObject[] {
+  return manifestsIn("tools/generate/console-rights.yaml", { NAME: consoleRoleName, RULES: consoleRules });
 }

@@ -26,7 +26,7 @@ import {
   xrdsOf,
 } from "@klutch/services";
 import { chartFiles } from "../charts/charts.ts";
-import { backendRbac, controlPlaneModeRbac } from "./backend-manifests.ts";
+import { backendRbac, consoleRbac, controlPlaneModeRbac } from "./backend-manifests.ts";
 import { flagsPage } from "./flags-page.ts";
 import { kindsPage } from "./kinds-page.ts";
 import { metricsPage } from "./metrics-page.ts";
@@ -75,6 +75,7 @@ export function printedFiles(): ReadonlyMap<string, string> {
   add("deploy/konnector.yaml", konnectorManifests({ image: artefact("konnector") }));
   add("deploy/backend-rbac.yaml", backendRbac(artefact("konnector")));
   add("deploy/control-plane-mode.yaml", controlPlaneModeRbac());
+  add("deploy/console.yaml", consoleRbac());
   add("deploy/gitops/argocd-health.yaml", [argoHealth()]);
   add("deploy/gitops/flux-health.yaml", [fluxHealth()]);
   for (const [path, content] of chartFiles()) files.set(path, content);

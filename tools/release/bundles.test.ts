@@ -166,6 +166,13 @@ test("configure lists what a site has to say; the other bundles ask for nothing"
   const text = bundleText("configure", bundles.configure);
   for (const name of variablesOf(text)) assert.match(text, new RegExp(`^# ${name}$`, "m"));
   assert.ok(variablesOf(text).includes("POSTGRESQL_BROKER_URL"));
-  for (const name of ["install", "install-dev", "update", "control-plane-mode", "konnector"] as const)
+  for (const name of [
+    "install",
+    "install-dev",
+    "update",
+    "control-plane-mode",
+    "console",
+    "konnector",
+  ] as const)
     assert.deepEqual(variablesOf(bundleText(name, bundles[name])), [], name);
 });

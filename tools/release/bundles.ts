@@ -35,6 +35,7 @@ import {
   backendDeployment,
   backendName,
   backendRbac,
+  consoleRbac,
   controlPlaneModeRbac,
   deployableRoleName,
 } from "../generate/backend-manifests.ts";
@@ -51,6 +52,7 @@ export const bundleNames = [
   "configure",
   "update",
   "control-plane-mode",
+  "console",
   "konnector",
 ] as const;
 
@@ -88,6 +90,7 @@ export function bundleObjects({
     // Also the role with the image that the backend may deploy, which is another one in each version.
     update: [...rights.filter(isDeployable), ...objects.filter(({ kind }) => kind !== "Service")],
     "control-plane-mode": controlPlaneModeRbac(),
+    console: consoleRbac(),
     konnector: konnectorManifests({ image: image("konnector") }),
   };
 }
@@ -118,6 +121,8 @@ const about: Readonly<Record<BundleName, string>> = {
     "of install only what names images and packages; enough between versions that differ in the last number",
   "control-plane-mode":
     "the rights that the backend needs besides those of install to run with --control-plane-mode; with them it can read every Secret by name",
+  console:
+    "the rights that the backend needs besides those of install to show audit and cost in its console; with them it can read every Event",
   konnector: "what kubectl bind installs in an app cluster, for those who set clusters up from files",
 };
 

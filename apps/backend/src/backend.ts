@@ -8,6 +8,7 @@ import {
 import { Hono } from "hono";
 import { type Clock, type ClusterConfig, type KubeClient } from "@klutch/kube";
 import { createEventRecorder, Informer, type ManagerPart } from "@klutch/kube-runtime";
+import { auditComponent } from "@klutch/overview";
 import type { Counter, Logger, Metrics, Tracer } from "@klutch/telemetry";
 import type { BackendConfig } from "./config.ts";
 import {
@@ -89,7 +90,7 @@ export function createBackend(options: BackendOptions): Backend {
   const audit = tellTenants({
     audit: createAudit({ logger: options.auditLogger, metrics: options.metrics }),
     tenants: caches.tenants,
-    events: createEventRecorder({ client, clock, logger, component: "klutch-backend" }),
+    events: createEventRecorder({ client, clock, logger, component: auditComponent }),
   });
   const mayBind = isRbac ? createMayBind({ client, clock }) : undefined;
   showSizes(options.metrics, caches);
@@ -157,7 +158,7 @@ export function createBackend(options: BackendOptions): Backend {
       claimCauses,
       states,
       ...(web === undefined ? [] : [probing(web.identityProvider)]),
-      ...(web?.console === undefined ? [] : [web.console.part]),
+      ...(web?.console?.parts ?? []),
     ],
     drain: () => web?.console?.close(),
   };

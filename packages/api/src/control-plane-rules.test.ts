@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { backendRules, binderRules, controlPlaneConnectorRules, controlPlaneModeRules } from "./rbac.ts";
+import {
+  backendRules,
+  binderRules,
+  clusterWideExportRules,
+  consoleRules,
+  controlPlaneConnectorRules,
+  controlPlaneModeRules,
+} from "./rbac.ts";
 import type { PolicyRule } from "@klutch/kube-core";
 
 const rights = (rules: readonly PolicyRule[]): readonly string[] =>
@@ -46,4 +53,26 @@ test("the backend never lists or watches Secrets, and reads those of app cluster
     "patch secrets. *",
     "delete secrets. *",
   ]);
+});
+
+test("no account of an app cluster writes Events where its Tenant is, but for konnectors of the control plane: the console believes Events there", () => {
+  const spec = { group: "example.org", names: { plural: "databases" } };
+  const claims = ["", "events.k8s.io"].map((group) => ({ group, resource: "events" }));
+  const bound = { spec: { ...spec, permissionClaims: claims } } as unknown as Parameters<
+    typeof clusterWideExportRules
+  >[0][number];
+  const onEvents = (rules: readonly PolicyRule[]): readonly string[] =>
+    rights(rules).filter((right) => right.includes(" events."));
+  assert.deepEqual(onEvents(binderRules), []);
+  assert.deepEqual(onEvents(clusterWideExportRules([bound])), []);
+  assert.deepEqual(onEvents(controlPlaneConnectorRules), ["create events."]);
+});
+
+test("the console only reads, and no Secret", () => {
+  const verbs = new Set(consoleRules.flatMap((rule) => rule.verbs));
+  assert.deepEqual(verbs.difference(new Set(["get", "list", "watch"])), new Set());
+  assert.deepEqual(
+    rights(consoleRules).filter((right) => right.includes(" secrets.")),
+    [],
+  );
 });

@@ -191,6 +191,8 @@ export const aggregateToBackendLabel = "klutch.anynines.com/aggregate-to-backend
 export const backendClaimsRoleName = "klutch-backend-claims";
 /** ClusterRole with the rights that the backend has only where control-plane mode runs. */
 export const controlPlaneModeRoleName = "klutch-backend-control-plane-mode";
+/** ClusterRole with the rights that the backend has only where it serves the console. */
+export const consoleRoleName = "klutch-backend-console";
 /** Verb of a rule in such a ClusterRole: app clusters may be given rights on the kind. It gives no one a right of Kubernetes. */
 export const offerVerb = "offer";
 /** Verb of a rule in such a ClusterRole: konnectors of control-plane mode may run the images that `resourceNames` say. */

@@ -288,6 +288,14 @@ export const backendRules: readonly PolicyRule[] = [
 ];
 
 /**
+ * Rules that the backend needs besides `backendRules` to show audit and cost in the console (designs/0030). RBAC knows no fields, so the list of
+ * Events is one of all Events: they are given only where the console is on.
+ */
+export const consoleRules: readonly PolicyRule[] = [
+  { apiGroups: [""], resources: ["events"], verbs: ["list", "watch"] },
+];
+
+/**
  * Rules that the backend needs besides `backendRules` to serve AppClusterBindings. One of these may name a Secret of any namespace, so they are
  * given only where control-plane mode runs.
  */

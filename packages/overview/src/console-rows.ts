@@ -22,6 +22,7 @@ import {
   textAt,
   wholeSeconds,
 } from "@klutch/kube-core";
+import { type GoodBackup, goodBackup } from "./console-backups.ts";
 import type { ClusterRow, GrantRow, Health, InstanceRow, MemberRow, OfferRow } from "./console-wire.ts";
 import { type Meaning, meaningOf } from "./explain/reasons.ts";
 import { problemsOf, problemText } from "./problems.ts";
@@ -42,6 +43,8 @@ export interface ClaimFacts {
   readonly isDeleting: boolean;
   readonly plan: string;
   readonly conditions: readonly ClaimCondition[];
+  /** Of a claim that is a backup. */
+  readonly backup?: GoodBackup | undefined;
 }
 
 interface ClaimCondition {
@@ -80,6 +83,7 @@ export function claimFacts(object: DynamicObject): ClaimFacts {
     isDeleting: deletionTimestamp !== undefined,
     plan: word(textAt(object, "spec", "plan")),
     conditions,
+    backup: goodBackup(object),
   };
 }
 
@@ -108,8 +112,13 @@ export interface Place {
   readonly cluster: string;
 }
 
-/** Returns the row of a claim. */
-export function instanceRow(type: ResourceType, claim: ClaimFacts, place: Place): InstanceRow {
+/** Returns the row of a claim. `lastBackup`: the end of its last good backup. */
+export function instanceRow(
+  type: ResourceType,
+  claim: ClaimFacts,
+  place: Place,
+  lastBackup?: string,
+): InstanceRow {
   const { namespace = "", name = "" } = claim.metadata;
   const api = crdNameOf({ group: type.group, resource: type.plural });
   const named = { api, namespace: place.namespace, name };
@@ -126,7 +135,7 @@ export function instanceRow(type: ResourceType, claim: ClaimFacts, place: Place)
     reason: blame?.reason ?? ready?.reason ?? "",
     problem: blame === undefined ? "" : blame.message || blame.reason,
     created: claim.created,
-    lastBackup: undefined,
+    lastBackup,
     perMonth: undefined,
   };
 }

@@ -25,3 +25,14 @@ export {
   offerRow,
 } from "./console-rows.ts";
 export { clusterProblem, instanceProblem, offerProblem, problemOrder } from "./console-problems.ts";
+export { type BackupClaim, type GoodBackup, goodBackup, lastBackups } from "./console-backups.ts";
+export {
+  auditComponent,
+  auditEvent,
+  type AuditEvent,
+  auditSelector,
+  eventRow,
+  grantedRow,
+  grantPrefix,
+  trustedEvents,
+} from "./console-audit.ts";

@@ -7,21 +7,29 @@ import {
   clusterNameAnnotation,
   crdNameOf,
   displayName,
+  type Grant,
   readServiceNamespaceOwner,
   serviceNamespaceAnnotation,
+  type Tenant,
   tenantName,
 } from "@klutch/api";
 import { isRecord, type KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
 import {
+  type AuditEvent,
+  type AuditRow,
   type ClaimFacts,
   clusterProblem,
   clusterRow,
   type Collection,
+  eventRow,
+  grantedRow,
+  grantPrefix,
   grantRow,
   instanceProblem,
   type InstanceRow,
   instanceRow,
+  lastBackups,
   memberRows,
   offerProblem,
   offerRow,
@@ -29,8 +37,9 @@ import {
   problemOrder,
   type ProblemRow,
   type RowOf,
+  trustedEvents,
 } from "@klutch/overview";
-import { byNamespace, type Caches } from "../controller-context.ts";
+import { byNamespace, type Caches, isOperators } from "../controller-context.ts";
 import type { ConsoleClaims } from "./claims.ts";
 import { instancesOf, type Rights } from "./rights.ts";
 
@@ -48,6 +57,8 @@ export interface BoardParts {
   readonly caches: Pick<Caches, "bindings" | "exports" | "tenants" | "grants" | "namespaces" | "crds">;
   readonly templates: Informer<APIServiceExportTemplate>;
   readonly claims: Pick<ConsoleClaims, "caches" | "onChange">;
+  /** Events on Tenants. */
+  readonly events: Pick<Informer<AuditEvent>, "list" | "onChange">;
   /** Monotonic milliseconds. */
   readonly now: () => number;
 }
@@ -61,6 +72,7 @@ interface Rows {
   readonly instances: ReadonlyMap<string, Entry<InstanceRow>>;
   readonly members: ReadonlyMap<string, Entry<RowOf["members"]>>;
   readonly grants: ReadonlyMap<string, Entry<RowOf["grants"]>>;
+  readonly audit: ReadonlyMap<string, Entry<AuditRow>>;
   readonly problems: ReadonlyMap<string, Entry<ProblemRow>>;
 }
 
@@ -85,6 +97,7 @@ export class Board {
     for (const one of [bindings, exports, tenants, grants, namespaces, crds, parts.templates])
       (one as Informer<KubeObject>).onChange(soil);
     parts.claims.onChange(soil);
+    parts.events.onChange(soil);
   }
 
   /** Returns what a person with these rights may see of a collection: for the same object of rights the same texts, until any row changes. */
@@ -99,11 +112,12 @@ export class Board {
   }
 
   #filtered(rows: Rows, collection: Collection, rights: Rights): Texts {
-    if (collection === "audit" || collection === "cost" || !rights.viewer.collections.includes(collection))
-      return nothing;
+    if (collection === "cost" || !rights.viewer.collections.includes(collection)) return nothing;
     const { all, tenants, templates } = rights;
-    const isAll = (name: Collection, row: { readonly api?: string } = {}): boolean =>
-      all.has(name === "instances" ? instancesOf(row.api ?? "") : name);
+    const isAll = (name: Collection, row: { readonly id?: string; readonly api?: string } = {}): boolean => {
+      if (name === "audit" && row.id?.startsWith(grantPrefix)) return all.has("grants");
+      return all.has(name === "instances" ? instancesOf(row.api ?? "") : name);
+    };
     if (collection === "offers") return this.#offers(rows, rights);
     if (collection === "problems") {
       return textsOf(rows.problems, ({ about, tenant }) => {
@@ -112,12 +126,12 @@ export class Board {
         return isAll(about.collection, api === undefined ? {} : { api }) || tenants.has(tenant);
       });
     }
-    const entries: ReadonlyMap<string, Entry<{ readonly tenant: string; readonly api?: string }>> = rows[
-      collection
-    ];
+    const entries: ReadonlyMap<string, Entry<Shown>> = rows[collection];
     const kinds = [...this.#parts.claims.caches.keys()];
     const isWhole =
-      collection === "instances" ? kinds.every((api) => isAll("instances", { api })) : isAll(collection);
+      collection === "instances"
+        ? kinds.every((api) => isAll("instances", { api }))
+        : isAll(collection) && (collection !== "audit" || isAll("grants"));
     if (!isWhole) return textsOf(entries, (row) => isAll(collection, row) || tenants.has(row.tenant));
     const known = this.#whole.get(collection);
     if (known?.rows === entries) return known.texts;
@@ -198,13 +212,32 @@ export class Board {
       deps: [grant],
       make: () => [grantRow(grant)],
     }));
+    const audit = this.#audit(tenantIn);
     for (const { row } of offers.values()) problems.push(...maybe(offerProblem(row)));
     for (const { row } of clusters.values()) problems.push(...maybe(clusterProblem(row)));
     const worst = this.#collect("problems", problems.toSorted(problemOrder), (problem) => ({
       deps: [JSON.stringify(problem)],
       make: () => [problem],
     }));
-    return { offers, clusters, instances, members, grants, problems: worst };
+    return { offers, clusters, instances, members, grants, audit, problems: worst };
+  }
+
+  #audit(tenantIn: ReadonlyMap<string, Tenant>): ReadonlyMap<string, Entry<AuditRow>> {
+    const { caches, events } = this.#parts;
+    const trusted = trustedEvents(
+      events.list(),
+      (namespace) => tenantIn.get(namespace),
+      // A konnector of control-plane mode may write Events beside its AppClusterBinding.
+      (namespace) => isOperators(caches.namespaces.get(namespace)),
+    );
+    const sources: readonly {
+      readonly source: AuditEvent | Grant;
+      readonly make: () => readonly AuditRow[];
+    }[] = [
+      ...trusted.map((source) => ({ source, make: () => [eventRow(source)] })),
+      ...[...caches.grants.list()].map((source) => ({ source, make: () => maybe(grantedRow(source)) })),
+    ];
+    return this.#collect("audit", sources, ({ source, make }) => ({ deps: [source], make }));
   }
 
   #instances(problems: ProblemRow[]): {
@@ -216,16 +249,25 @@ export class Board {
     const found: { type: Parameters<typeof instanceRow>[0]; claim: ClaimFacts }[] = [];
     for (const { type, claims } of kinds.caches.values())
       for (const claim of claims.list()) found.push({ type, claim });
+    const ends = lastBackups(
+      found.map(({ type, claim: { backup, metadata } }) => ({
+        type,
+        backup,
+        namespace: metadata.namespace ?? "",
+      })),
+    );
     const facts = new Map<string, ClaimFacts>();
     const instances = this.#collect("instances", found, ({ type, claim }) => {
       const { namespace = "", name = "" } = claim.metadata;
       // The claim's own words count for nothing: the backend wrote the namespace.
       const place = places.get(namespace);
       if (place === undefined) return undefined;
-      facts.set(`${crdNameOf({ group: type.group, resource: type.plural })}/${namespace}/${name}`, claim);
+      const id = `${crdNameOf({ group: type.group, resource: type.plural })}/${namespace}/${name}`;
+      facts.set(id, claim);
+      const end = ends.get(id);
       return {
-        deps: [claim, caches.namespaces.get(namespace), place.cluster],
-        make: () => [instanceRow(type, claim, place)],
+        deps: [claim, caches.namespaces.get(namespace), place.cluster, end],
+        make: () => [instanceRow(type, claim, place, end)],
       };
     });
     const counts = new Map<string, { claims: number; notReady: number; heldDeletions: number }>();
@@ -286,6 +328,13 @@ export class Board {
     this.#before.set(collection, entries);
     return entries;
   }
+}
+
+/** Fields that decide who may see a row. */
+interface Shown {
+  readonly id: string;
+  readonly tenant: string;
+  readonly api?: string;
 }
 
 /** Rows of one object, and all that they were derived from. */

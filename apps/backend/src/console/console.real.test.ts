@@ -7,13 +7,16 @@ import { after, test } from "node:test";
 import {
   apiServiceExportRequests,
   apiServiceExportTemplates,
+  appClusterBindingAnnotation,
   clusterBindings,
   clusterNameAnnotation,
   identityAnnotation,
   serviceNamespaceAnnotation,
+  tenantName,
+  tenants,
 } from "@klutch/api";
 import { dexPassword, reservePorts } from "@klutch/engines";
-import { clusterRoleBindings, type DynamicObject, namespaces, secrets } from "@klutch/kube-core";
+import { clusterRoleBindings, type DynamicObject, events, namespaces, secrets } from "@klutch/kube-core";
 import { allowPeople, ruleOn, secretObject, waitFor } from "@klutch/kube-testing";
 import type { Viewer } from "@klutch/overview";
 import { TestBrowser } from "../testing/browser.ts";
@@ -94,7 +97,7 @@ await createClaim("mine", "huge", {
 });
 await createClaim("theirs", "secret-plan", undefined, { plan: "theirs-only" });
 const operator = [["User", `oidc:${addressOf("operator")}`]] as const;
-for (const [index, type] of [clusterBindings, apiServiceExportTemplates, databases].entries())
+for (const [index, type] of [clusterBindings, apiServiceExportTemplates, databases, events].entries())
   await allowPeople(client, `sees-${index}`, ruleOn(type, ["list"]), operator);
 
 /** Fields that these tests read of rows and of answers, each where it is one of them. */
@@ -106,6 +109,7 @@ interface Row {
   readonly boundBy: readonly string[];
   readonly about: { readonly id: string };
   readonly who: string;
+  readonly reason: string;
 }
 
 interface Body extends Viewer {
@@ -221,6 +225,45 @@ test("another tenant's claim by its guessed name is not there, and a huge status
   const [problem] = (await get(member, "api/rows/problems")).body.rows;
   assert.equal(problem?.about.id, `${mine}/huge`);
   assert.equal(problem?.who, "broker");
+});
+
+test("audit shows what the backend says of a Tenant, to those who may list Events or are members, and nothing that another writer says", async () => {
+  const uidOf = async (namespace: string): Promise<string | undefined> =>
+    (await client.find(tenants, { namespace, name: tenantName }))?.metadata.uid;
+  const tell = async (namespace: string, reason: string, component = "klutch-backend"): Promise<void> => {
+    const about = { apiVersion: "klutch.anynines.com/v1alpha1", kind: "Tenant", namespace, name: tenantName };
+    await client.create<DynamicObject>(events, {
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { namespace, generateName: "tenant." },
+      involvedObject: { ...about, uid: await uidOf(namespace) },
+      type: "Normal",
+      reason,
+      message: markup + "y".repeat(900),
+      source: { component },
+    });
+  };
+  for (const name of ["mine", "theirs"]) await waitFor("the Tenant", () => uidOf(name));
+  await tell("mine", "ToldByKonnector", "konnector");
+  await tell("mine", "Told");
+  await tell("theirs", "ToldElsewhere");
+  const [all, member] = [await logIn("operator"), await logIn("developer")];
+  const reasons = async (browser: TestBrowser): Promise<readonly string[]> => {
+    const { body } = await get(browser, "api/rows/audit");
+    assert.ok(JSON.stringify(body).length < 20_000);
+    assert.ok(!/[\p{Cc}\p{Cf}]/u.test(JSON.stringify(body)));
+    const found = body.rows.map(({ reason }) => reason);
+    return ["ToldByKonnector", "Told", "ToldElsewhere"].filter((reason) => found.includes(reason));
+  };
+  await waitFor("the Events", async () => (await reasons(all)).join() === "Told,ToldElsewhere");
+  assert.deepEqual(await reasons(member), ["Told"]);
+  // In control-plane mode a konnector may write Events there.
+  const marked = (value: string | null): object => ({
+    metadata: { annotations: { [appClusterBindingAnnotation]: value } },
+  });
+  await client.mergePatch(namespaces, { name: "theirs" }, marked("x"));
+  await waitFor("the Events to count no more", async () => (await reasons(all)).join() === "Told");
+  await client.mergePatch(namespaces, { name: "theirs" }, marked(null));
 });
 
 test("the page has a strict policy with its own nonce, and no path leads out of the folder", async () => {

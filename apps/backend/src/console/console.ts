@@ -1,7 +1,9 @@
 /** Wires the console: sessions, rights, rows, streams and routes. */
 import type { APIServiceExportTemplate } from "@klutch/api";
 import type { Clock, KubeClient } from "@klutch/kube";
-import type { Informer, ManagerPart } from "@klutch/kube-runtime";
+import { Informer, type ManagerPart } from "@klutch/kube-runtime";
+import { events as eventType } from "@klutch/kube-core";
+import { auditEvent, type AuditEvent, auditSelector } from "@klutch/overview";
 import type { Logger } from "@klutch/telemetry";
 import type { Hono } from "hono";
 import type { Audit } from "../audit/audit.ts";
@@ -45,6 +47,9 @@ export interface ConsoleParts {
   readonly signal: AbortSignal;
 }
 
+/** Most Events in memory; the API server keeps them for an hour, and the backend writes at most two a second. */
+const mostEvents = 20_000;
+
 /** The console of one replica. */
 export interface Console {
   readonly login: Pick<ConsoleLogin, "finish">;
@@ -53,14 +58,22 @@ export interface Console {
   addRoutes(app: Hono): void;
   /** Ends open streams, so that the server can stop. */
   close(): void;
-  readonly part: ManagerPart;
+  readonly parts: readonly ManagerPart[];
 }
 
 /** Creates it. */
 export function createConsole(parts: ConsoleParts): Console {
   const { client, caches, templates, offers, cookieKeys, prettyName, clock, signal } = parts;
   const claims = new ConsoleClaims({ client, caches, logger: parts.logger });
-  const board = new Board({ caches, templates, claims, now: () => clock.monotonic() });
+  const events = new Informer<AuditEvent>({
+    client,
+    logger: parts.logger,
+    type: eventType,
+    fieldSelector: auditSelector,
+    transform: auditEvent,
+    maxObjects: mostEvents,
+  });
+  const board = new Board({ caches, templates, claims, events, now: () => clock.monotonic() });
   const sessions = createConsoleSessions({ ...parts, sealer: createSealer("console session", cookieKeys) });
   const login = createConsoleLogin({ ...parts, sessions, sealer: createSealer("console login", cookieKeys) });
   const mayDo = createMayDo({
@@ -91,6 +104,6 @@ export function createConsole(parts: ConsoleParts): Console {
         explain: (row) => explainRow(client, claims.caches.get(row.api)?.type, row),
       }),
     close: () => streams.close(),
-    part: claims,
+    parts: [claims, events],
   };
 }

@@ -10,7 +10,7 @@ import {
   splitIdentity,
   tenants,
 } from "@klutch/api";
-import type { KubeObject, ResourceType } from "@klutch/kube-core";
+import { events, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import type { Collection, Viewer } from "@klutch/overview";
 import type { MayDo } from "../authorization/access-reviews.ts";
 import type { AllowedOffers } from "../authorization/allowed-offers.ts";
@@ -37,6 +37,7 @@ const behind = {
   offers: apiServiceExportTemplates,
   members: tenants,
   grants,
+  audit: events,
 } as const;
 
 /** Returns the key of the right to see all claims of a kind. */
@@ -83,7 +84,7 @@ export function createRightsOf(parts: {
       instances: seesInstances,
       members: sees("members"),
       grants: sees("grants"),
-      audit: false,
+      audit: sees("audit"),
       cost: false,
     };
     const collections = (Object.keys(open) as Collection[]).filter((name) => open[name]);

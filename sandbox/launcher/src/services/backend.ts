@@ -18,9 +18,10 @@ export async function startBackend(context: SandboxContext, issuer: IdentityProv
   const crds = (await readManifests(join(repository, "deploy", "crds"))).filter(
     ({ metadata }) => metadata.name?.endsWith("klutch.anynines.com") === true,
   );
-  const rights = await readManifests(join(repository, "deploy", "backend-rbac.yaml"));
+  const files = ["backend-rbac.yaml", "console.yaml"];
+  const rights = await Promise.all(files.map((file) => readManifests(join(repository, "deploy", file))));
   const mayBind = peopleBindingObject("bind-apis", bindAllName, [["User", `oidc:${sandboxUser.email}`]]);
-  await applyAll(controlPlane.client, [...crds, ...rights, mayBind]);
+  await applyAll(controlPlane.client, [...crds, ...rights.flat(), mayBind]);
   const folder = join(context.state.folder, "backend");
   const consoleAssets = join(folder, "console");
   await buildConsole(consoleAssets);
