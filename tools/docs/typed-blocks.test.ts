@@ -22,6 +22,8 @@ const typedBy: Readonly<Record<string, string>> = {
     "no: its claim needs a broker; apps/konnector/src/whole-agent/explain.long.test.ts types it for another kind",
   "first-database.md: *": wholeWay,
   "gitops.md: Argo CD": onServer,
+  "gitops.md: Bind later offers":
+    "no: they are values of a chart; tools/charts/auto-bind.real.test.ts installs what it makes of such ones",
   "gitops.md: Bind by Git only":
     "no: it waits for two clusters; apps/konnector/src/whole-agent/own-bind.real.test.ts runs both sides",
   "gitops.md: Flux": "no: it needs Flux's kinds; proof/e2e/gitops judges the file by Flux's own code",
