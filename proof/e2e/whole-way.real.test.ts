@@ -28,6 +28,7 @@ import { whyNothingIsMade } from "./scenarios/causes.scenario.ts";
 import { organisations } from "./scenarios/environment.scenario.ts";
 import { pagesByWord, removalByWord } from "./scenarios/pages.scenario.ts";
 import { peopleAndLimits } from "./scenarios/people.scenario.ts";
+import { regions } from "./scenarios/regions.scenario.ts";
 import { twoAppClusters } from "./scenarios/two-clusters.scenario.ts";
 import { wordsForDevelopers } from "./scenarios/words.scenario.ts";
 import { searchSandbox } from "./security/sandbox-canaries.ts";
@@ -136,6 +137,7 @@ suite("a second start takes up the kept state, and side by side", { concurrency:
   wordsForDevelopers(sandbox);
   whyNothingIsMade(sandbox);
   organisations(sandbox, sent);
+  regions(sandbox);
   pagesByWord(sandbox);
   twoAppClusters(sandbox);
   peopleAndLimits(sandbox);
