@@ -5,7 +5,7 @@ import { open } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import type { postgres } from "@klutch/data-servers";
-import { type BsonDocument, fromBson, int32, toBson } from "./mongodb-bson.ts";
+import { type BsonDocument, type BsonValue, fromBson, int32, toBson } from "./mongodb-bson.ts";
 
 const headerSize = 16;
 const operation = 2013;
@@ -21,7 +21,7 @@ export class MongoRefusal extends Error {
   readonly code: unknown;
 
   constructor(command: string, { code, errmsg }: BsonDocument) {
-    super(`the server refused ${command}: ${String(errmsg)}`);
+    super(`the server refused ${command}: ${textOf(errmsg)}`);
     this.name = "MongoRefusal";
     this.code = code;
   }
@@ -59,14 +59,19 @@ function commandsOf(socket: Socket): Command {
     socket.write(Buffer.concat([...header, body]));
     let answer = Buffer.alloc(0);
     while (answer.length < headerSize || answer.length < sizeOf(answer)) {
-      const { value, done } = await answers.next();
-      if (done === true) throw new Error("the server ended the connection");
-      answer = Buffer.concat([answer, value as Buffer]);
+      const next = await answers.next();
+      const value: unknown = next.value;
+      if (!Buffer.isBuffer(value)) throw new Error("the server ended the connection");
+      answer = Buffer.concat([answer, value]);
     }
     const document = fromBson(answer.subarray(headerSize + 5));
     if (document["ok"] === 1) return document;
     throw new MongoRefusal(Object.keys(command)[0] ?? "", document);
   };
+}
+
+function textOf(value: BsonValue | undefined): string {
+  return typeof value === "string" || Buffer.isBuffer(value) ? value.toString() : "";
 }
 
 function sizeOf(answer: Buffer): number {
@@ -84,7 +89,7 @@ async function authenticate(command: Command, { username, password }: postgres.L
     payload: Buffer.from(`n,,${first}`),
     options: { skipEmptyExchange: true },
   });
-  const challenge = String(begun["payload"]);
+  const challenge = textOf(begun["payload"]);
   const fields = new Map(challenge.split(",").map((field) => [field.slice(0, 1), field.slice(2)]));
   const [both = "", salt = "", rounds = ""] = ["r", "s", "i"].map((name) => fields.get(name));
   if (!both.startsWith(nonce)) throw new Error("the server answered another login");
@@ -102,7 +107,7 @@ async function authenticate(command: Command, { username, password }: postgres.L
     payload: Buffer.from(`${final},p=${Buffer.from(proof).toString("base64")}`),
   });
   const expected = Buffer.from(`v=${hmac(hmac(salted, "Server Key"), signed).toString("base64")}`);
-  const given = Buffer.from(String(ended["payload"]));
+  const given = Buffer.from(textOf(ended["payload"]));
   if (given.length !== expected.length || !timingSafeEqual(given, expected))
     throw new Error("the server does not know the password of its login");
 }
