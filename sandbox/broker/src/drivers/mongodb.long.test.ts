@@ -23,7 +23,7 @@ after(() => kept.disposeAsync());
 /** Connects as an application does: by the URI, and to its default database. */
 async function login({ uri, cacrt }: Credentials, options: { readonly as?: Credentials } = {}) {
   const ca = join(folder.path, "ca.crt");
-  if (cacrt !== undefined) await writeFile(ca, String(cacrt));
+  if (typeof cacrt === "string") await writeFile(ca, cacrt);
   const { username, password } = options.as ?? {};
   const auth =
     options.as === undefined ? undefined : { username: String(username), password: String(password) };

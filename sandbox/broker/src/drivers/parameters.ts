@@ -2,7 +2,7 @@
 import { BrokerError } from "../errors.ts";
 
 /** One value. */
-export type ParameterValue = string | number | boolean | readonly string[] | readonly object[];
+export type ParameterValue = string | number | boolean | readonly string[] | readonly unknown[];
 
 /** Parameters as the broker keeps them. */
 export type Parameters = Readonly<Record<string, ParameterValue>>;
