@@ -43,7 +43,7 @@ export interface ClaimFacts {
   readonly isDeleting: boolean;
   readonly plan: string;
   readonly conditions: readonly ClaimCondition[];
-  /** Of a claim that is a backup. */
+  /** Tells what a claim for a backup says. */
   readonly backup?: GoodBackup | undefined;
 }
 

@@ -6,7 +6,6 @@ import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { MongoClient } from "mongodb";
 import { hostInUrl, makeServerFolder, readIfThere, writeOwn } from "@klutch/data-servers";
-import { valueAt } from "@klutch/kube-core";
 import { serverProgram } from "./built-program.ts";
 import type { Place, ServerKind, ServerSpec, Session } from "./driver.ts";
 
@@ -123,6 +122,6 @@ function refuseBackups(): Promise<never> {
 /** Returns a handler that passes over one answer of the server. */
 function expecting(code: number): (error: unknown) => void {
   return (error) => {
-    if (valueAt(error, "code") !== code) throw error;
+    if (!(error instanceof Error && "code" in error && error.code === code)) throw error;
   };
 }
