@@ -43,7 +43,7 @@ export interface ClaimFacts {
   readonly isDeleting: boolean;
   readonly plan: string;
   readonly conditions: readonly ClaimCondition[];
-  /** Of a claim that is a backup. */
+  /** Present if the claim is a good backup. */
   readonly backup?: GoodBackup | undefined;
 }
 

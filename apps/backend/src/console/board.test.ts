@@ -41,7 +41,7 @@ function grantIn(namespace: string): object {
 function claimCache(
   plural: string,
   kind: string,
-  object: Omit<DynamicObject, "apiVersion" | "kind">,
+  object: Pick<DynamicObject, "metadata"> & Readonly<Record<string, unknown>>,
 ): object {
   const type = { group: "anynines.com", version: "v1", plural, kind, namespaced: true };
   return { type, claims: cacheOf(claimFacts({ apiVersion: "anynines.com/v1", kind, ...object })) };
