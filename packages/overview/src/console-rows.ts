@@ -43,7 +43,7 @@ export interface ClaimFacts {
   readonly isDeleting: boolean;
   readonly plan: string;
   readonly conditions: readonly ClaimCondition[];
-  /** Tells what a claim for a backup says. */
+  /** Present if the claim is a good backup. */
   readonly backup?: GoodBackup | undefined;
 }
 
