@@ -15,10 +15,8 @@ import type { ComposeRequest, ComposeResponse, Json, RequiredResources } from "@
 import { apiVersionOf, isDnsSubdomain, recordAt, type ResourceType, textAt } from "@klutch/kube-core";
 import { nameOfComposed } from "./composite.ts";
 import { misconfiguredRegion } from "./broker-choice.ts";
-import { notMade } from "./environment.ts";
 import type { ClaimIdentity } from "./managed-resource.ts";
-import { configsOf } from "./placement.ts";
-import { refusal } from "./refusal.ts";
+import { configsOf, isConfigOf, placementLabels, refused } from "./placement.ts";
 
 type Required = Readonly<Record<string, RequiredResources>>;
 
@@ -74,23 +72,15 @@ export function followedManager(
   if (region === undefined) return { config: usual, labels, required };
   const matchLabels = { [serviceTypeLabel]: type, [regionLabel]: region };
   const all = { ...required, [managersRequirement]: { ...configsOf(claim), matchLabels } };
-  const { kind } = configsOf(claim);
   const names = (request.required?.[managersRequirement] ?? [])
-    .filter((one) => one["kind"] === kind && textAt(one, "spec", "serviceType") === "backupmanager")
-    .filter((one) =>
-      Object.entries(matchLabels).every(
-        ([label, value]) => textAt(one, "metadata", "labels", label) === value,
-      ),
-    )
+    .filter((one) => isConfigOf(one, claim, "backupmanager", matchLabels))
     .flatMap((one) => textAt(one, "metadata", "name") ?? [])
     .filter(isDnsSubdomain)
     .toSorted();
   const [first, second] = names;
   if (second !== undefined) {
-    const { reason, message } = misconfiguredRegion(
-      `the backup managers ${first} and ${second} both claim the region ${region} of ${type}; relabel one of them`,
-    );
-    return { answer: { ...refusal(message), conditions: notMade(request.composite, { reason, message }) } };
+    const problem = `the backup managers ${first} and ${second} both claim the region ${region} of ${type}; relabel one of them`;
+    return { answer: refused(request, misconfiguredRegion(problem)) };
   }
   return { config: first ?? usual, labels, required: all };
 }
@@ -116,9 +106,7 @@ function labelsOf(object: Json | undefined): Readonly<Record<string, string>> {
   const [type, region] = [instanceTypeLabel, regionLabel].map((label) =>
     textAt(object, "metadata", "labels", label),
   );
-  return type === undefined || region === undefined
-    ? {}
-    : { [instanceTypeLabel]: type, [regionLabel]: region };
+  return type === undefined ? {} : placementLabels(type, region);
 }
 
 function wantedObject({ claim, of, name }: FollowQuestion): RequiredResources {

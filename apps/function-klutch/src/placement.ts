@@ -112,7 +112,7 @@ const clusterRequirement = "cluster-environment";
 const namespaceNameLabel = "kubernetes.io/metadata.name";
 
 /** Labels of a managed resource at a labelled broker, by which its bindings, backups and restores find that broker. */
-export function placementLabels(type: string, { region }: ChosenBroker): Readonly<Record<string, string>> {
+export function placementLabels(type: string, region: string | undefined): Readonly<Record<string, string>> {
   return region === undefined ? {} : { [instanceTypeLabel]: type, [regionLabel]: region };
 }
 
@@ -129,15 +129,23 @@ function brokersIn(
   { required }: ComposeRequest,
   { claim, type }: PlacementQuestion,
 ): readonly KnownBroker[] | undefined {
-  const { kind } = configsOf(claim);
   return required?.[brokersRequirement]
-    ?.filter(
-      (one) =>
-        one["kind"] === kind &&
-        textAt(one, "metadata", "labels", serviceTypeLabel) === type &&
-        textAt(one, "spec", "serviceType") === "servicebroker",
-    )
+    ?.filter((one) => isConfigOf(one, claim, "servicebroker", { [serviceTypeLabel]: type }))
     .flatMap((one) => readBroker(one) ?? []);
+}
+
+/** Returns true if Crossplane's object says itself that it is a ProviderConfig of such a service, with these labels. */
+export function isConfigOf(
+  object: Json,
+  claim: ClaimIdentity,
+  serviceType: "servicebroker" | "backupmanager",
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  return (
+    object["kind"] === configsOf(claim).kind &&
+    textAt(object, "spec", "serviceType") === serviceType &&
+    Object.entries(labels).every(([label, value]) => textAt(object, "metadata", "labels", label) === value)
+  );
 }
 
 /** The rule that holds for the claim, of its namespace and of its app cluster. */
@@ -199,7 +207,7 @@ function clusterRule(request: ComposeRequest, cluster: string, required: Require
 }
 
 /** Stops the pipeline, and says in the claim why nothing is made. */
-function refused({ composite }: ComposeRequest, { reason, message }: NoBroker): ComposeResponse {
+export function refused({ composite }: ComposeRequest, { reason, message }: NoBroker): ComposeResponse {
   return { ...refusal(message), conditions: notMade(composite, { reason, message }) };
 }
 

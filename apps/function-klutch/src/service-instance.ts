@@ -47,7 +47,7 @@ function instanceOf(
   const claimed = valueAt(composite, "spec", "parameters");
   const parameters = isRecord(claimed) ? brokerParameters(service, claimed) : {};
   return managedResource(claim, serviceInstances, {
-    labels: placementLabels(service.type, broker),
+    labels: placementLabels(service.type, broker.region),
     annotations: connectionOf(service),
     forProvider: {
       acceptsIncomplete: valueAt(composite, "spec", "acceptsIncomplete") !== false,
