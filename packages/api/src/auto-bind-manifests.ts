@@ -1,7 +1,7 @@
 /** Roles for APIs that the konnector binds by itself: rights on whole API groups, because the names of APIs to come are not known. */
 import { autoBindAnnotation, autoBindRole, type AutoBindScope } from "./admission/auto-bind.ts";
-import { bindingRoleManifests, type Manifest } from "./konnector-manifests.ts";
-import { bindGroup, consumerNamespace, konnectorName } from "./names.ts";
+import { bindingRoleManifests, homeRoleManifests, type Manifest } from "./konnector-manifests.ts";
+import { bindGroup } from "./names.ts";
 
 /**
  * Returns the konnector's roles for these groups. RBAC knows no names of CustomResourceDefinitions to come, so the admission policy limits the
@@ -27,21 +27,6 @@ export function autoBindManifests({ groups, except }: AutoBindScope): readonly M
     ...wide.map((one) =>
       one.kind === "ClusterRole" ? { ...one, metadata: { ...one.metadata, annotations } } : one,
     ),
-    ...namespacedRole(creation),
-  ];
-}
-
-function namespacedRole(rules: readonly object[]): readonly Manifest[] {
-  const apiGroup = "rbac.authorization.k8s.io";
-  const metadata = { name: autoBindRole, namespace: consumerNamespace, labels: { app: konnectorName } };
-  return [
-    { apiVersion: `${apiGroup}/v1`, kind: "Role", metadata, rules },
-    {
-      apiVersion: `${apiGroup}/v1`,
-      kind: "RoleBinding",
-      metadata,
-      roleRef: { apiGroup, kind: "Role", name: autoBindRole },
-      subjects: [{ kind: "ServiceAccount", name: konnectorName, namespace: consumerNamespace }],
-    },
+    ...homeRoleManifests(autoBindRole, creation),
   ];
 }

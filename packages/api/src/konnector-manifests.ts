@@ -31,40 +31,19 @@ export const konnectorRuntime: Readonly<Record<string, string>> = {
   NODE_OPTIONS: "--max-semi-space-size=4",
 };
 
+/** Name of the konnector's roles that it has before anything is bound. */
+const ownRole = "klutch-bind-konnector";
+const rbacGroup = "rbac.authorization.k8s.io";
+const account = { kind: "ServiceAccount", name: konnectorName, namespace: consumerNamespace };
+
 /** Returns the manifests in the order in which they must be applied. */
 export function konnectorManifests(options: { readonly image: string }): readonly Manifest[] {
   const inNamespace = { namespace: consumerNamespace, labels: { app: konnectorName } };
-  const subjects = [{ kind: "ServiceAccount", name: konnectorName, namespace: consumerNamespace }];
-  const group = "rbac.authorization.k8s.io";
   return [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: consumerNamespace } },
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: konnectorName, ...inNamespace } },
-    {
-      apiVersion: `${group}/v1`,
-      kind: "ClusterRole",
-      metadata: { name: "klutch-bind-konnector", labels: { app: konnectorName } },
-      rules: konnectorClusterRules,
-    },
-    {
-      apiVersion: `${group}/v1`,
-      kind: "ClusterRoleBinding",
-      metadata: { name: "klutch-bind-konnector", labels: { app: konnectorName } },
-      roleRef: { apiGroup: group, kind: "ClusterRole", name: "klutch-bind-konnector" },
-      subjects,
-    },
-    {
-      apiVersion: `${group}/v1`,
-      kind: "Role",
-      metadata: { name: "klutch-bind-konnector", ...inNamespace },
-      rules: konnectorNamespaceRules,
-    },
-    {
-      apiVersion: `${group}/v1`,
-      kind: "RoleBinding",
-      metadata: { name: "klutch-bind-konnector", ...inNamespace },
-      roleRef: { apiGroup: group, kind: "Role", name: "klutch-bind-konnector" },
-      subjects,
-    },
+    ...bindingRoleManifests(ownRole, konnectorClusterRules),
+    ...homeRoleManifests(ownRole, konnectorNamespaceRules),
     {
       apiVersion: "apps/v1",
       kind: "Deployment",
@@ -108,19 +87,28 @@ function deploymentSpec(image: string): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Role and role binding of the konnector for one bound API. */
+/** Returns a role of the konnector in the whole cluster, and its binding. */
 export function bindingRoleManifests(name: string, rules: readonly unknown[]): readonly Manifest[] {
-  const group = "rbac.authorization.k8s.io";
   const metadata = { name, labels: { app: konnectorName } };
+  return rolePair("ClusterRole", metadata, rules);
+}
+
+/** Returns a role of the konnector in its own namespace, and its binding. */
+export function homeRoleManifests(name: string, rules: readonly unknown[]): readonly Manifest[] {
+  const metadata = { name, namespace: consumerNamespace, labels: { app: konnectorName } };
+  return rolePair("Role", metadata, rules);
+}
+
+function rolePair(
+  kind: "ClusterRole" | "Role",
+  metadata: Manifest["metadata"],
+  rules: readonly unknown[],
+): readonly Manifest[] {
+  const apiVersion = `${rbacGroup}/v1`;
+  const roleRef = { apiGroup: rbacGroup, kind, name: metadata.name };
   return [
-    { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata, rules },
-    {
-      apiVersion: `${group}/v1`,
-      kind: "ClusterRoleBinding",
-      metadata,
-      roleRef: { apiGroup: group, kind: "ClusterRole", name },
-      subjects: [{ kind: "ServiceAccount", name: konnectorName, namespace: consumerNamespace }],
-    },
+    { apiVersion, kind, metadata, rules },
+    { apiVersion, kind: `${kind}Binding`, metadata, roleRef, subjects: [account] },
   ];
 }
 
