@@ -1,4 +1,5 @@
 /** Makes, changes and deletes claims of one namespace as people do, and uses a Secret there as an application does. */
+import { claimNameLabel, claimNamespaceLabel } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
 import {
   conditionsOf,
@@ -11,6 +12,19 @@ import {
 } from "@klutch/kube-core";
 import { objectOfType, waitFor } from "@klutch/kube-testing";
 import { Client } from "pg";
+
+/** Returns the managed resource of this kind behind a claim. */
+export async function managedBehind(
+  client: KubeClient,
+  type: ResourceType,
+  claim: { readonly namespace: string; readonly name: string },
+): Promise<DynamicObject | undefined> {
+  const { items } = await client.list<DynamicObject>(type);
+  return items.find(
+    ({ metadata: { labels } }) =>
+      labels?.[claimNameLabel] === claim.name && labels[claimNamespaceLabel] === claim.namespace,
+  );
+}
 
 /** The claims of a namespace. */
 export class Claims {

@@ -1,7 +1,7 @@
 /** Organisation and space of new instances. */
 import assert from "node:assert/strict";
 import { before, suite, test } from "node:test";
-import { claimNameLabel, claimNamespaceLabel, serviceInstances } from "@klutch/api";
+import { serviceInstances } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
 import {
   apiVersionOf,
@@ -14,7 +14,7 @@ import {
 import { namespaceObject, waitFor } from "@klutch/kube-testing";
 import type { SentToBroker } from "../before-broker.ts";
 import { instances, nano } from "../claim-kinds.ts";
-import { Claims } from "../claims.ts";
+import { Claims, managedBehind } from "../claims.ts";
 import type { OwnSandbox } from "../own-sandbox.ts";
 
 const environments: ResourceType = {
@@ -56,13 +56,8 @@ export function organisations(sandbox: OwnSandbox, sent: SentToBroker): void {
       await claimsIn(namespace).says(instances, name, "klutch.anynines.com/Ready", wanted);
     }
 
-    async function managedOf(namespace: string, name: string): Promise<DynamicObject | undefined> {
-      const { items } = await client.list<DynamicObject>(serviceInstances);
-      return items.find(
-        ({ metadata: { labels } }) =>
-          labels?.[claimNameLabel] === name && labels[claimNamespaceLabel] === namespace,
-      );
-    }
+    const managedOf = (namespace: string, name: string): Promise<DynamicObject | undefined> =>
+      managedBehind(client, serviceInstances, { namespace, name });
 
     /** Returns the requests about the instance of the claim. */
     async function sentFor(namespace: string, name: string): Promise<readonly string[] | undefined> {

@@ -2,8 +2,6 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import {
-  claimNameLabel,
-  claimNamespaceLabel,
   managedServiceBindings,
   providerConfigs,
   regionAboutAnnotation,
@@ -11,7 +9,7 @@ import {
   serviceInstances,
   serviceTypeLabel,
 } from "@klutch/api";
-import { type KubeClient, parseYaml } from "@klutch/kube";
+import { parseYaml } from "@klutch/kube";
 import {
   clusterRoles,
   type DynamicObject,
@@ -22,7 +20,7 @@ import {
 } from "@klutch/kube-core";
 import { isAllowed, namespaceObject, waitFor } from "@klutch/kube-testing";
 import { bindings, instances, nano } from "../claim-kinds.ts";
-import { Claims } from "../claims.ts";
+import { Claims, managedBehind } from "../claims.ts";
 import type { OwnSandbox } from "../own-sandbox.ts";
 
 const config = "postgresql-eu-1";
@@ -80,7 +78,13 @@ export function regions(sandbox: OwnSandbox): void {
         await claims.says(type, name, said, /^True Available/);
       const near = await claims.find(instances, "near");
       assert.equal(textAt(near?.status, "managed", "region"), "eu-1");
-      const configOf = configsIn(client);
+      const configOf = async (type: ResourceType, name: string): Promise<string | undefined> =>
+        textAt(
+          await managedBehind(client, type, { namespace: place, name }),
+          "spec",
+          "providerConfigRef",
+          "name",
+        );
       assert.equal(await configOf(serviceInstances, "near"), config);
       assert.equal(await configOf(managedServiceBindings, "near"), config);
       assert.equal(await configOf(serviceInstances, "usual"), usual.metadata.name);
@@ -91,16 +95,4 @@ export function regions(sandbox: OwnSandbox): void {
       await client.delete(providerConfigs, { name: config });
     });
   });
-}
-
-/** Returns the ProviderConfig of the managed resource behind a claim. */
-function configsIn(client: KubeClient): (type: ResourceType, name: string) => Promise<string | undefined> {
-  return async (type, name) => {
-    const { items } = await client.list<DynamicObject>(type);
-    const managed = items.find(
-      ({ metadata: { labels } }) =>
-        labels?.[claimNameLabel] === name && labels[claimNamespaceLabel] === place,
-    );
-    return textAt(managed, "spec", "providerConfigRef", "name");
-  };
 }
