@@ -76,7 +76,7 @@ export function controlPlaneModeRbac(): readonly KubeObject[] {
   return manifestsIn("tools/generate/control-plane-mode.yaml", values);
 }
 
-/** Returns the role and its binding that the backend needs besides `backendRbac` to show audit and cost in the console. */
+/** Returns the role and its binding that the backend needs besides `backendRbac` to show the audit in the console. */
 export function consoleRbac(): readonly KubeObject[] {
   return manifestsIn("tools/generate/console-rights.yaml", { NAME: consoleRoleName, RULES: consoleRules });
 }

@@ -122,7 +122,7 @@ const about: Readonly<Record<BundleName, string>> = {
   "control-plane-mode":
     "the rights that the backend needs besides those of install to run with --control-plane-mode; with them it can read every Secret by name",
   console:
-    "the rights that the backend needs besides those of install to show audit and cost in its console; with them it can read every Event",
+    "the rights that the backend needs besides those of install to show the audit in its console; with them it can read every Event",
   konnector: "what kubectl bind installs in an app cluster, for those who set clusters up from files",
 };
 

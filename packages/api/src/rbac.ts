@@ -288,7 +288,7 @@ export const backendRules: readonly PolicyRule[] = [
 ];
 
 /**
- * Rules that the backend needs besides `backendRules` to show audit and cost in the console (designs/0030). RBAC knows no fields, so the list of
+ * Rules that the backend needs besides `backendRules` to show the audit in the console (designs/0030). RBAC knows no fields, so the list of
  * Events is one of all Events: they are given only where the console is on.
  */
 export const consoleRules: readonly PolicyRule[] = [
