@@ -8,6 +8,7 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheFolder, removeDataHome, watchedArguments } from "@klutch/engines";
+import { deployments } from "@klutch/kube-core";
 import { createKubeClient, type KubeClient, type KubeClientOptions, loadKubeconfig } from "@klutch/kube";
 import { waitFor } from "@klutch/kube-testing";
 import { bindApis, type CliFiles, dataHomes } from "@klutch/launcher";
@@ -126,6 +127,16 @@ export function startSandbox({ env, args, tree, identity }: SandboxOptions): Run
     stream?.on("data", (chunk: Buffer) => (printed += chunk.toString()));
   child.on("exit", () => child.stdio[3]?.destroy());
   return { child, printed: () => printed, exited: once(child, "exit") };
+}
+
+/**
+ * Lets the konnector delete however many claims go within a minute. The people of a suite clean up at the same time, each a claim or
+ * two of the same APIs; together they look like the accident that the konnector holds by default.
+ */
+export async function allowManyDeletions(appA: KubeClient): Promise<void> {
+  const konnector = { namespace: "klutch-bind", name: "konnector" };
+  const path = "/spec/template/spec/containers/0/args/-";
+  await appA.jsonPatch(deployments, konnector, [{ op: "add", path, value: "--mass-deletion-limit=0" }]);
 }
 
 /** Removes the data that a sandbox in this folder keeps elsewhere, because its servers do not run as root. */

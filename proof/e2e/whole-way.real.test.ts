@@ -6,31 +6,17 @@ import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import { apiServiceBindings } from "@klutch/api";
 import { createKubeClient, isForbidden, isInvalid, type KubeClient, loadKubeconfig } from "@klutch/kube";
-import {
-  conditionsOf,
-  configMaps,
-  deployments,
-  type DynamicObject,
-  isTrue,
-  secrets,
-  secretText,
-} from "@klutch/kube-core";
+import { conditionsOf, configMaps, type DynamicObject, isTrue, secrets, secretText } from "@klutch/kube-core";
 import { cacheFolder, run } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { clusterNamespaceOf, dataHomes } from "@klutch/launcher";
 import { bindings, instances, nano } from "./claim-kinds.ts";
 import { Claims } from "./claims.ts";
 import { assertKindsAreSeen, bindKinds } from "./kinds-seen.ts";
-import { backendUrlIn, removeDataOf, startAt, startSandbox } from "./own-sandbox.ts";
-import { listenBeforeBroker } from "./before-broker.ts";
+import { allowManyDeletions, backendUrlIn, removeDataOf, startAt, startSandbox } from "./own-sandbox.ts";
 import { bothGenerations } from "./scenarios/both-generations.scenario.ts";
-import { whyNothingIsMade } from "./scenarios/causes.scenario.ts";
-import { organisations } from "./scenarios/environment.scenario.ts";
-import { pagesByWord, removalByWord } from "./scenarios/pages.scenario.ts";
 import { peopleAndLimits } from "./scenarios/people.scenario.ts";
-import { regions } from "./scenarios/regions.scenario.ts";
 import { twoAppClusters } from "./scenarios/two-clusters.scenario.ts";
-import { wordsForDevelopers } from "./scenarios/words.scenario.ts";
 import { searchSandbox } from "./security/sandbox-canaries.ts";
 
 const stack = new AsyncDisposableStack();
@@ -73,8 +59,6 @@ const leftByDemo = await leftovers();
 // The second start; all of it stands before the first test, because a file counts as ended when its tests so far have ended.
 const running = stack.use(new AsyncDisposableStack());
 const sandbox = running.use(await startAt({ root, folder, env: environment }, "--namespaced"));
-// A page takes the broker's address from the control plane, so the listener is there before it and goes after it.
-const { sent } = running.use(await listenBeforeBroker(await sandbox.client("control-plane")));
 await allowManyDeletions(await sandbox.client("app-a"));
 
 test("from nothing to rows that a restore brought back, for each service, and back to nothing", async () => {
@@ -97,16 +81,6 @@ test("from nothing to rows that a restore brought back, for each service, and ba
   assert.deepEqual(leftByDemo, []);
   await assertNoSecretInLogs();
 });
-
-/**
- * Lets the konnector delete however many claims go within a minute. The people of the suite below clean up at the same time, each a claim or
- * two of the same APIs; together they look like the accident that the konnector holds by default.
- */
-async function allowManyDeletions(appA: KubeClient): Promise<void> {
-  const konnector = { namespace: "klutch-bind", name: "konnector" };
-  const path = "/spec/template/spec/containers/0/args/-";
-  await appA.jsonPatch(deployments, konnector, [{ op: "add", path, value: "--mass-deletion-limit=0" }]);
-}
 
 /** The demo did with this service, in this order, what a developer does. */
 function assertChain(text: string, title: string): void {
@@ -134,11 +108,6 @@ function assertChain(text: string, title: string): void {
 
 suite("a second start takes up the kept state, and side by side", { concurrency: 8 }, () => {
   bothGenerations(sandbox);
-  wordsForDevelopers(sandbox);
-  whyNothingIsMade(sandbox);
-  organisations(sandbox, sent);
-  regions(sandbox);
-  pagesByWord(sandbox);
   twoAppClusters(sandbox);
   peopleAndLimits(sandbox);
 
@@ -187,9 +156,6 @@ test("each kind is shown as it is, and doctor and verify find nothing wrong", as
   await assertChecksPass(await sandbox.client("app-a"));
   await assertKindsAreSeen(folder, process.env["KLUTCH_CAPTURE"]);
 });
-
-// After the others, because this page takes the konnector away.
-removalByWord(sandbox);
 
 test("Ctrl-C ends every process", async () => {
   await running.disposeAsync();
