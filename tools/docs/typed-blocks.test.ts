@@ -39,7 +39,7 @@ const typedBy: Readonly<Record<string, string>> = {
   "install.md: *": onNodes,
   "install.md: Who may use them": onServer,
   "kubectl.md: *": captured,
-  "monitoring.md: Alerts": "tools/alerts/alerts.long.test.ts",
+  "monitoring.md: Alerts": "tools/alerts/alerts.real.test.ts",
   "offer-an-api.md: *": onServer,
   "operating.md: *": onServer,
   "operating.md: A ProviderConfig that is deleted":
@@ -58,7 +58,7 @@ const typedBy: Readonly<Record<string, string>> = {
   "several-brokers.md: Rules of a namespace or an app cluster":
     "no: the name of a cluster namespace is a person's; apps/function-klutch/src/placement.test.ts",
   "troubleshooting.md: Why did this claim reconcile 40 times?": "no: it needs jq and the log of a Pod",
-  "upgrade.md: 1. Check": "apps/cli/src/upgrade/app-cluster.long.test.ts",
+  "upgrade.md: 1. Check": "apps/cli/src/upgrade/app-cluster.real.test.ts",
 };
 
 /** Commands that begin a block of indented text. Other indented text is output. */
