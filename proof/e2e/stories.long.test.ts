@@ -13,6 +13,15 @@ after(() => stack.disposeAsync());
 const sandbox = stack.use(await startOwnSandbox("stories", "--namespaced"));
 // A page takes the broker's address from the control plane, so the listener is there before it and goes after it.
 const { sent } = stack.use(await listenBeforeBroker(await sandbox.client("control-plane")));
+// What the demo binds, which the stories take for granted.
+await sandbox.bind(
+  "postgresqlinstances",
+  "servicebindings",
+  "mariadbinstances",
+  "keyvalueinstances",
+  "backups",
+  "restores",
+);
 await allowManyDeletions(await sandbox.client("app-a"));
 
 suite("people and operators at work, side by side", { concurrency: 8 }, () => {
