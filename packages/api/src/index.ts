@@ -99,7 +99,17 @@ export {
   type TenantStatus,
 } from "./kinds/tenant.ts";
 export { type LedgerEntry, type LedgerRow, type UsageLedger } from "./kinds/usage-ledger.ts";
+export {
+  type KonnectorRollout,
+  type KonnectorRolloutSpec,
+  type KonnectorRolloutStatus,
+  mostLeftShown,
+  type RolloutLeft,
+  type RolloutStop,
+  type RolloutWave,
+} from "./kinds/konnector-rollout.ts";
 export * from "./konnector-manifests.ts";
+export * from "./konnector-updates.ts";
 export { displayName, displayNameLimit } from "./display-name.ts";
 export * from "./login-wish.ts";
 export * from "./names.ts";
