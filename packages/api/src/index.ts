@@ -13,6 +13,12 @@ export {
   parseAutoBind,
 } from "./admission/auto-bind.ts";
 export * from "./admission/konnector-container.ts";
+export {
+  type KonnectorUpdateScope,
+  parseUpdateScope,
+  updateRole,
+  updatesAnnotation,
+} from "./admission/konnector-updates.ts";
 export { deployRule, offerRules, type OfferingTemplate, shippedOffers } from "./admission/offers.ts";
 export { providerPolicyManifests } from "./admission/provider.ts";
 export { plainText, printable, printableLines } from "@klutch/kube-core";
@@ -149,6 +155,7 @@ export {
   sessionUrls,
 } from "./session.ts";
 export * from "./trace-context.ts";
+export { updateArguments, updateManifests } from "./update-manifests.ts";
 export * from "./versions.ts";
 export * from "./wire.ts";
 export { withoutHiddenFields } from "./hidden-fields.ts";

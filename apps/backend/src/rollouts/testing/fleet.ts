@@ -31,11 +31,11 @@ export const startedAt: number = Date.parse("2026-11-01T00:00:00Z");
 
 /** Steps of virtual time: reconcile, then the konnectors. */
 export class Fleet {
-  now = startedAt;
+  now: number = startedAt;
   spec: KonnectorRolloutSpec;
-  uid = "rollout-1";
+  uid: string = "rollout-1";
   status: KonnectorRolloutStatus = {};
-  readonly members = new Map<string, Member>();
+  readonly members: Map<string, Member> = new Map();
   /** Cluster namespaces in the order in which they were given a version, with it. */
   readonly told: string[] = [];
 
@@ -65,7 +65,7 @@ export class Fleet {
   }
 
   /** One reconcile. `mostWrites`: the process ends after so many, and the last may be the status. */
-  reconcile(mostWrites = Number.POSITIVE_INFINITY): RolloutPlan {
+  reconcile(mostWrites: number = Number.POSITIVE_INFINITY): RolloutPlan {
     const plan = this.plan();
     let left = mostWrites;
     for (const { namespace, version, record } of plan.writes) {
