@@ -6,13 +6,13 @@ import { CliError } from "./errors.ts";
 export type FollowUpdates = UpdateLine | "none";
 
 /** Reads the flag. Throws `CliError` naming it. */
-export function followUpdatesOption(value: unknown): FollowUpdates | undefined {
+export function followUpdatesOption(value: string | undefined): FollowUpdates | undefined {
   if (value === undefined) return undefined;
   const all: readonly FollowUpdates[] = [...updateLines, "none"];
   const found = all.find((one) => one === value);
   if (found !== undefined) return found;
   throw new CliError(
     "Usage",
-    `--follow-updates is ${JSON.stringify(printable(String(value)))}, must be one of ${all.join(", ")}.`,
+    `--follow-updates is ${JSON.stringify(printable(value))}, must be one of ${all.join(", ")}.`,
   );
 }

@@ -39,7 +39,7 @@ export interface CommonOptions {
   readonly claims: ClaimAnswer;
   /** Write the policies by which the app cluster marks new claims itself. */
   readonly marksAtAdmission: boolean;
-  /** What the konnector follows from now on. Default: as before. */
+  /** Updates that the konnector follows from now on. Default: as before. */
   readonly followUpdates: FollowUpdates | undefined;
   /** Maximum time of each wait. */
   readonly timeoutMs: number;
@@ -103,7 +103,7 @@ export function commonOptions(values: Values, env: CommonEnvironment): CommonOpt
         ? "reject"
         : "ask",
     marksAtAdmission: flag(values, "marksAtAdmission"),
-    followUpdates: followUpdatesOption(values["followUpdates"]),
+    followUpdates: followUpdatesOption(text(values, "followUpdates")),
     timeoutMs: durationMs(text(values, "timeout"), "--timeout") ?? defaultTimeoutMs,
   };
 }

@@ -5,6 +5,7 @@ import {
   checkedOwnBindUrl,
   consumerNamespace,
   klutchVersion,
+  type KonnectorUpdateScope,
 } from "@klutch/api";
 import { isDnsSubdomain } from "@klutch/kube-core";
 import {
@@ -26,7 +27,6 @@ import {
 } from "@klutch/program";
 import type { LogLevel } from "@klutch/telemetry";
 import type { Timing } from "./clusters.ts";
-import type { AllowedUpdates } from "./controllers/updates/plan.ts";
 import { updateFlags, updatesOf } from "./update-flags.ts";
 
 /** The agent runs beside the backend and reaches the app cluster with a kubeconfig from a Secret. */
@@ -79,7 +79,7 @@ export interface KonnectorConfig {
   /** Absent where people bind. */
   readonly ownBind: OwnBind | undefined;
   /** Absent where the operator of the app cluster updates the konnector. */
-  readonly updates: AllowedUpdates | undefined;
+  readonly updates: KonnectorUpdateScope | undefined;
 }
 
 const logLevels: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];

@@ -1,7 +1,13 @@
 /** Flags of the konnector for updates that the app cluster's operator allows (designs/0035-waves.md). */
-import { parseRegistry, RegistryError, releaseVersion, type UpdateLine, updateLines } from "@klutch/api";
+import {
+  type KonnectorUpdateScope,
+  parseRegistry,
+  RegistryError,
+  releaseVersion,
+  type UpdateLine,
+  updateLines,
+} from "@klutch/api";
 import { type Flag, oneOf, optional, optionalText, type ValuesOf } from "@klutch/program";
-import type { AllowedUpdates } from "./controllers/updates/plan.ts";
 
 type UpdateFlags = Readonly<Record<"update-repository" | "update-floor", Flag<string | undefined>>> & {
   readonly "follow-updates": Flag<UpdateLine | undefined>;
@@ -25,11 +31,11 @@ export const updateFlags: UpdateFlags = {
   }),
 };
 
-/** Reads them; undefined where nothing is followed. Adds what is wrong to `faults`. */
+/** Reads them; undefined where nothing is followed. Adds each fault to `faults`. */
 export function updatesOf(
   values: ValuesOf<typeof updateFlags> & { readonly "control-plane-mode": boolean },
   faults: string[],
-): AllowedUpdates | undefined {
+): KonnectorUpdateScope | undefined {
   const { "follow-updates": line, "update-repository": repository = "", "update-floor": floor = "" } = values;
   if (line === undefined) {
     if (repository !== "") faults.push("--update-repository is only used with --follow-updates");

@@ -35,7 +35,7 @@ test("words of a konnector that lies become one short line or nothing", () => {
   const good = { line: "patch", floor: "v1.6.0" };
   assert.deepEqual(parseKonnectorUpdates({ ...good, more: 1 }), good);
   const loud = parseKonnectorUpdates({ ...good, problem: `\u001b[31m\n${"x".repeat(10_000_000)}` });
-  assert.ok((loud?.problem?.length ?? 999) <= 256 && !/[\u0000-\u001f]/.test(loud?.problem ?? "\u0000"));
+  assert.ok((loud?.problem?.length ?? 999) <= 256 && /^[ -~…]*$/.test(loud?.problem ?? "\n"));
   for (const value of [
     undefined,
     null,

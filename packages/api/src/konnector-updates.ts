@@ -18,7 +18,7 @@ export interface UpdateScope {
 
 /** `status.konnectorUpdates` of a ClusterBinding, as the konnector writes it. */
 export interface KonnectorUpdates extends UpdateScope {
-  /** Why the wanted version is not run; absent while nothing stands against it. */
+  /** Reason for which the wanted version is not run; absent while nothing stands against it. */
   readonly problem?: string | undefined;
 }
 

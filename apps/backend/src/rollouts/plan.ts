@@ -118,7 +118,7 @@ function waveOf(spec: KonnectorRolloutSpec, wave: number): KonnectorRolloutSpec[
   return spec.waves[Math.max(0, Math.min(wave, spec.waves.length) - 1)] ?? { pauseSeconds: 600 };
 }
 
-/** Returns what is wrong with an app cluster of the present wave; undefined if nothing is. */
+/** Returns the fault of an app cluster of the present wave; undefined if it has none. */
 function faultOf(one: ClusterFacts, { spec, now }: ObservedRollout): string | undefined {
   const { record, namespace, updates } = one;
   if (record === undefined) return undefined;

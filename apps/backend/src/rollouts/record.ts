@@ -7,7 +7,7 @@ import {
 } from "@klutch/api";
 import { isRecord } from "@klutch/kube-core";
 
-/** How an app cluster got its version. */
+/** The way in which an app cluster got its version. */
 export interface RolloutRecord {
   /** UID of the KonnectorRollout. */
   readonly rollout: string;

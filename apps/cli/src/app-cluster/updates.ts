@@ -6,7 +6,6 @@ import {
   type Manifest,
   parseUpdateScope,
   printable,
-  releaseVersion,
   updateArguments,
   updateManifests,
   updateRole,

@@ -7,6 +7,7 @@ import {
   bindingRules,
   consumerNamespace,
   konnectorManifests,
+  type KonnectorUpdateScope,
   konnectorName,
   konnectorPolicyManifests,
   konnectorScopeOf,
@@ -35,7 +36,6 @@ import {
 import { createLogger, createMetrics, type Logger, type Tracer } from "@klutch/telemetry";
 import type { Timing } from "../clusters.ts";
 import type { OwnBind } from "../config.ts";
-import type { AllowedUpdates } from "../controllers/updates/plan.ts";
 import { runAgent } from "../agent.ts";
 import { installBindCrds, serveNamespaces } from "./provider-side.ts";
 
@@ -86,7 +86,7 @@ export interface StartOptions {
   /** Default: people bind. */
   readonly ownBind?: OwnBind | undefined;
   /** Default: the konnector does not follow updates. */
-  readonly updates?: AllowedUpdates | undefined;
+  readonly updates?: KonnectorUpdateScope | undefined;
 }
 
 /** The last warnings of the agents in this process, for the message of a test that waits in vain. */

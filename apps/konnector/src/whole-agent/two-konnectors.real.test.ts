@@ -18,6 +18,7 @@ import {
   recordAt,
   recordsAt,
   refOf,
+  textAt,
   wholeSeconds,
 } from "@klutch/kube-core";
 import { systemClock } from "@klutch/kube";
@@ -100,7 +101,7 @@ test("a konnector of another version that answers each write is not answered eac
   await waitFor("the event", async () => (await said()).some((text) => text.includes("(version v1.5.0)")));
 });
 
-test("with an opt-in the wanted version becomes the image of the own Deployment, and what is not allowed is told and not done", async () => {
+test("with an opt-in the wanted version becomes the image of the own Deployment, and a version that is not allowed is told and not run", async () => {
   await one[Symbol.asyncDispose]();
   const repository = "registry.example.org/klutch/konnector";
   const updates = { line: "minor", floor: "v1.6.0", repository } as const;
@@ -128,7 +129,7 @@ test("with an opt-in the wanted version becomes the image of the own Deployment,
   await want("v1.7.3");
   await waitFor("the image", async () => (await image()) === `${repository}:v1.7.3`);
   await want("v2.0.0");
-  const problem = async (): Promise<string> => String((await words())["problem"] ?? "");
+  const problem = async (): Promise<string> => textAt(await words(), "problem") ?? "";
   await waitFor("the refusal", async () => /v2\.0\.0 is not of v1\./.test(await problem()));
   await want("v1.5.0");
   await waitFor("the refusal", async () => /v1\.5\.0 is below v1\.6\.0/.test(await problem()));

@@ -234,7 +234,7 @@ test("the definition of bindings is not the agent's: neither its schema nor its 
   await refused(agent.create(customResourceDefinitions, apiServiceBindingCrd), reason);
 });
 
-test("with an opt-in the agent changes the tag of its own image within what is allowed, and nothing else of its Deployment", async () => {
+test("with an opt-in the agent changes the tag of its own image within its line, and nothing else of its Deployment", async () => {
   const repository = "registry.example.org/klutch/konnector";
   const ref = { namespace: "klutch-bind", name: "konnector" };
   const [deployment] = konnectorManifests({ image: `${repository}:v1.6.2`, args: ["--v=0"] }).filter(

@@ -18,7 +18,7 @@ export const updateRole = "klutch-bind-konnector-updates";
 /** Annotation of that role: the scope as JSON. */
 export const updatesAnnotation = "klutch.anynines.com/follow-updates";
 
-/** Reads the annotation. Undefined for what is no scope, because it becomes part of an expression. */
+/** Reads the annotation. Undefined for a text that is no scope, because the scope becomes part of an expression. */
 export function parseUpdateScope(text: string | undefined): KonnectorUpdateScope | undefined {
   const value = jsonOf(text);
   const line = updateLines.find((one) => one === (isRecord(value) ? value["line"] : undefined));
@@ -62,7 +62,7 @@ const same = (now: string, before: string, but: readonly string[]): string => {
 const pair = (path: string): readonly [string, string] => [`object${path}`, `oldObject${path}`];
 const inPod = ".spec.template.spec";
 const container = `${inPod}.containers[0]`;
-/** What the API server itself changes with each update. */
+/** Fields that the API server itself changes with each update. */
 const counted = ["generation", "managedFields", "resourceVersion"];
 
 /** Is true if it changes nothing but the tag of the image, to a version that is allowed. */

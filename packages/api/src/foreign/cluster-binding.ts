@@ -26,7 +26,7 @@ export interface ForeignClusterBinding {
   readonly newAPIs: readonly AnnouncedApi[];
   /** Version of a release that the provider wants the konnector to run. */
   readonly wantedKonnector: string | undefined;
-  /** What the konnector said of updates. It is no part of `status` either. */
+  /** Words of the konnector about updates. They are no part of `status` either. */
   readonly konnectorUpdates: KonnectorUpdates | undefined;
   readonly status: ClusterBindingStatus;
 }

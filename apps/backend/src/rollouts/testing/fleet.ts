@@ -64,7 +64,7 @@ export class Fleet {
     });
   }
 
-  /** One reconcile. `mostWrites`: the process ends after so many, and the last may be the status. */
+  /** One reconcile. `mostWrites`: the process ends after this number, and the last may be the status. */
   reconcile(mostWrites: number = Number.POSITIVE_INFINITY): RolloutPlan {
     const plan = this.plan();
     let left = mostWrites;

@@ -215,7 +215,7 @@ export class ClusterBindingReconciler implements Part {
   }
 }
 
-/** A merge patch keeps what is absent: an old problem, and all words of a konnector that followed before. */
+/** A merge patch keeps fields that are absent: an old problem, and all words of a konnector that followed before. */
 function wordsOf(updates: KonnectorUpdates | undefined): object | null {
   return updates === undefined ? null : { ...updates, problem: updates.problem ?? null };
 }

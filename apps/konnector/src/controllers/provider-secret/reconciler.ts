@@ -1,5 +1,5 @@
 /** APIServiceBindings and the Secrets they name become connections, one for each provider. A key is a Secret. Lives for one term of the lease. */
-import { consumerNamespace, ownBindSecret } from "@klutch/api";
+import { consumerNamespace, type KonnectorUpdateScope, ownBindSecret } from "@klutch/api";
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { falseCondition, keyOf, keyOfRef, type NewCondition, refOf, secrets } from "@klutch/kube-core";
 import type { Controller, InformerHandle, ReconcileResult } from "@klutch/kube-runtime";
@@ -13,7 +13,6 @@ import { Provider } from "../../provider/provider.ts";
 import { BindingStatus } from "../binding-status/binding-status.ts";
 import type { OwnBind } from "../../config.ts";
 import { OwnBindReconciler } from "../own-bind/reconciler.ts";
-import type { AllowedUpdates } from "../updates/plan.ts";
 import { Updates } from "../updates/reconciler.ts";
 import { abandon, isAbandoned } from "../binding/abandon.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
@@ -28,7 +27,7 @@ export interface ProviderSecretOptions {
   /** Default: people bind. */
   readonly ownBind?: OwnBind | undefined;
   /** Default: the konnector does not follow updates. */
-  readonly allowedUpdates?: AllowedUpdates | undefined;
+  readonly allowedUpdates?: KonnectorUpdateScope | undefined;
 }
 
 /** Another provider, whose Secret a person brought, makes this cluster bind nothing. */

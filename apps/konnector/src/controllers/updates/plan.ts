@@ -1,22 +1,22 @@
 /** Decides which image the konnector's Deployment gets: of the repository that the operator chose, with the tag of a version that they allow. */
-import { mostUpdateWords, plainText, refusedUpdate, releaseVersion, type UpdateScope } from "@klutch/api";
-
-/** Updates that the operator of the app cluster allows. */
-export interface AllowedUpdates extends UpdateScope {
-  /** `HOST[:PORT]/PATH` of the image, without a tag. */
-  readonly repository: string;
-}
+import {
+  type KonnectorUpdateScope,
+  mostUpdateWords,
+  plainText,
+  refusedUpdate,
+  releaseVersion,
+} from "@klutch/api";
 
 /** Facts about the Deployment and the wishes for it. */
 export interface ObservedUpdate {
-  readonly allowed: AllowedUpdates;
+  readonly allowed: KonnectorUpdateScope;
   /** Versions that control planes want, each once. */
   readonly wanted: readonly string[];
   /** Version of this program. */
   readonly running: string;
   /** Image of the Deployment's container; undefined if there is none. */
   readonly image: string | undefined;
-  /** Why the Deployment does not get on; undefined while it does. */
+  /** Reason for which the Deployment does not get on; undefined while it does. */
   readonly stuck: string | undefined;
 }
 

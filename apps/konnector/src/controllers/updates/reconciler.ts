@@ -8,7 +8,13 @@
  * | plan    | `planUpdate`                                              |
  * | execute | one JSON patch, which fails if the image was changed meanwhile; words for the heartbeat, and an event |
  */
-import { consumerNamespace, klutchVersion, konnectorName, type KonnectorUpdates } from "@klutch/api";
+import {
+  consumerNamespace,
+  klutchVersion,
+  konnectorName,
+  type KonnectorUpdateScope,
+  type KonnectorUpdates,
+} from "@klutch/api";
 import { isForbidden } from "@klutch/kube";
 import {
   conditionsOf,
@@ -31,12 +37,12 @@ import type { ConsumerCluster, RuntimeDependencies } from "../../clusters.ts";
 import { createController } from "../../controller.ts";
 import type { Startable } from "../../lifecycle.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
-import { type AllowedUpdates, planUpdate } from "./plan.ts";
+import { planUpdate } from "./plan.ts";
 
 /** Options of the part. */
 export interface UpdatesOptions {
   readonly consumer: ConsumerCluster;
-  readonly allowed: AllowedUpdates;
+  readonly allowed: KonnectorUpdateScope;
   readonly runtime: RuntimeDependencies;
   /** Version of this program. Default: that of the release. */
   readonly running?: string | undefined;
