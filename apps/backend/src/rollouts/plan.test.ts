@@ -175,3 +175,39 @@ test("a record that a person broke is no record", () => {
     assert.equal(read(JSON.stringify({ ...good, ...change })), undefined);
   for (const text of ["", "{", "[]", "null", '"x"']) assert.equal(read(text), undefined);
 });
+
+test("a wave whose pause is over is judged no more, and problems from before do not count", () => {
+  const lastTransitionTime = new Date(startedAt - 86_400_000).toISOString();
+  const old = [
+    { type: "Healthy", status: "True", lastTransitionTime },
+    { type: "SecretValid", status: "False", severity: "Error", lastTransitionTime },
+  ];
+  const fleet = with20(1, { says: { conditions: old, konnectorVersion: "v1.6.1" } });
+  const said = { conditions: old };
+  fleet.members.set("c02", {
+    behaviour: { says: said },
+    annotations: {},
+    version: "v1.6.0",
+    healthySince: 0,
+  });
+  fleet.run(12);
+  const [first] = fleet.members.values();
+  assert.ok(first && fleet.status.wave === 2);
+  fleet.members.set("c00", { ...first, behaviour: { broken: { "v1.6.1": "silence" } } });
+  fleet.run(60);
+  assert.equal(fleet.status.stop, undefined);
+  assert.equal(fleet.status.phase, "Completed");
+});
+
+test("a backend that ends between a wave and its status gives that wave its whole pause", () => {
+  const fleet = new Fleet(spec, well(20));
+  fleet.run(10.5);
+  assert.deepEqual([fleet.status.wave, fleet.on("v1.6.1").length], [1, 1]);
+  fleet.run(0.5, () => fleet.reconcile(4));
+  assert.equal(fleet.status.wave, 1, "the status of wave 2 is lost");
+  fleet.run(20, () => undefined);
+  fleet.run(9);
+  assert.equal(fleet.on("v1.6.1").length, 5);
+  fleet.run(3);
+  assert.equal(fleet.on("v1.6.1").length, 20);
+});
