@@ -5,8 +5,12 @@ import {
   autoBindAnnotation,
   autoBindManifests,
   autoBindRole,
+  klutchVersion,
   konnectorPolicyManifests,
   parseAutoBind,
+  releaseRegistry,
+  updateArguments,
+  updateManifests,
 } from "@klutch/api";
 import { textAt } from "@klutch/kube-core";
 import { chartPath, objectOf, type Rendered, startHelm } from "./testing/helm.ts";
@@ -36,4 +40,18 @@ test("named groups have rights and a policy, which the plugin can read and write
 test("without the value there is no such role, flag or right", async () => {
   const rendered = await konnector({ provider });
   assert.doesNotMatch(JSON.stringify(rendered), /auto-bind/);
+});
+
+test("with followUpdates the chart has just the flags, role and policy that the plugin writes, and without it none of them", async () => {
+  const scope = { line: "patch", floor: klutchVersion, repository: `${releaseRegistry}/konnector` } as const;
+  const rendered = await konnector({ followUpdates: "patch" });
+  const policy = konnectorPolicyManifests({ apis: [], claims: [], secretTypes: [], updates: scope });
+  for (const manifest of [...policy, ...updateManifests(scope)])
+    assert.deepEqual(
+      objectOf(rendered, manifest.kind, manifest.metadata.name),
+      JSON.parse(JSON.stringify(manifest)),
+    );
+  const args = JSON.stringify(objectOf(rendered, "Deployment"));
+  for (const arg of updateArguments(scope)) assert.ok(args.includes(JSON.stringify(arg)), arg);
+  assert.doesNotMatch(JSON.stringify(await konnector({})), /follow-updates|konnector-updates/);
 });

@@ -140,6 +140,7 @@ function appClusterChart(registry: Registry): ChartDefinition {
     secretTypes: "%TYPES%",
     groups: "%GROUPS%",
     except: "%EXCEPT%",
+    updates: "%UPDATES%",
   });
   return {
     ...chart,

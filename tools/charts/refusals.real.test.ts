@@ -236,6 +236,15 @@ const appCluster: readonly Case[] = [
     /^autoBind\.groups: needs provider\.url[^]*^autoBind\.groups: needs admissionPolicy[^]*groups\[0\]: is "\*", must be an API group[^]*groups\[1\]: is "apps"[^]*groups\[2\]: is "k8s\.io"[^]*^autoBind\.except\[0\]: is "dbs", must be <plural>/m,
   ],
   [
+    "updates of an image with a digest and another tag, without the policy",
+    {
+      followUpdates: "patch",
+      image: { tag: "latest", digest: `sha256:${"0".repeat(64)}` },
+      admissionPolicy: { enabled: false },
+    },
+    /^followUpdates: needs admissionPolicy[^]*^followUpdates: needs an image\.digest that is empty[^]*^followUpdates: needs the version of a release as image\.tag/m,
+  ],
+  [
     "receiver of traces without a scheme",
     { tracing: { endpoint: "collector:4318" } },
     /^tracing\.endpoint: is "collector:4318", must be an http or https URL/m,

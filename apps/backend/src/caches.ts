@@ -13,6 +13,8 @@ import {
   clusterBindings,
   type Grant,
   grants,
+  type KonnectorRollout,
+  konnectorRollouts,
   type Tenant,
   tenantLimitsName,
   tenants,
@@ -42,7 +44,7 @@ import { clusterNamespaceOf } from "./tenants/limits.ts";
 /** Returns all of them, to be started. */
 export function informersOf(caches: Caches): readonly AnyInformer[] {
   const { requests, exports, mappings, bindings, crds, namespaces: namespaceCache, accounts } = caches;
-  const others = [caches.tenants, caches.limitQuotas, caches.grants, caches.appClusters];
+  const others = [caches.tenants, caches.limitQuotas, caches.grants, caches.appClusters, caches.rollouts];
   return [requests, exports, mappings, bindings, crds, namespaceCache, accounts, ...others];
 }
 
@@ -72,9 +74,10 @@ export function createCaches(
         [byTenant]: clusterNamespaceOf,
       },
     }),
-    // A control plane that was upgraded may lack these kinds; then no tenant has limits, and no app cluster binds by itself.
+    // A control plane that was upgraded may lack these kinds; then no tenant has limits, no app cluster binds by itself, and nothing is rolled out.
     tenants: new Informer<Tenant>({ ...common, type: tenants, mayBeAbsent: true }),
     appClusters: new Informer<AppCluster>({ ...common, type: appClusters, mayBeAbsent: true }),
+    rollouts: new Informer<KonnectorRollout>({ ...common, type: konnectorRollouts, mayBeAbsent: true }),
     limitQuotas: new Informer<KubeObject>({
       ...common,
       type: resourceQuotas,

@@ -9,6 +9,7 @@ import {
   type ClusterScopedIsolation,
   type Grant,
   type InformerScope,
+  type KonnectorRollout,
   type Tenant,
 } from "@klutch/api";
 import type { Clock, KubeClient } from "@klutch/kube";
@@ -35,6 +36,7 @@ export interface Caches {
   readonly grants: Informer<Grant>;
   readonly tenants: Informer<Tenant>;
   readonly appClusters: Informer<AppCluster>;
+  readonly rollouts: Informer<KonnectorRollout>;
   /** Quotas with the limits of tenants, in their service namespaces. */
   readonly limitQuotas: Informer<KubeObject>;
 }

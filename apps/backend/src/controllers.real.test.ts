@@ -11,14 +11,20 @@ import {
   type ClusterBinding,
   clusterBindings,
   controlPlaneIdOf,
+  type KonnectorRollout,
+  konnectorRollouts,
+  tenants,
+  wantedKonnectorLabel,
 } from "@klutch/api";
 import {
   clusterRoleBindings,
   customResourceDefinitions,
   type DynamicObject,
   findCondition,
+  isTrue,
   type KubeObject,
   namespaces,
+  type ObjectRef,
   secrets,
   serviceAccounts,
   wholeSeconds,
@@ -256,4 +262,76 @@ test("credentials are short-lived and renewed before half of their life is over"
     shift.ms = 0;
   }
   assert.ok(!String(new Secret(first.kubeconfig)).includes("token"));
+});
+
+test("a roll-out gives a version to tenants by their labels, which their accounts read and cannot write, and stops at the first fault", async () => {
+  const fleet = await Promise.all(["wave-a", "wave-b", "wave-c"].map(bound));
+  const [first, second, other] = fleet.toSorted((one, two) => (one.namespace < two.namespace ? -1 : 1));
+  assert.ok(first && second && other);
+  const [version, before] = ["v1.6.1", "v1.6.0"];
+  const refOfBinding = (namespace: string): ObjectRef => ({ namespace, name: "cluster" });
+  const read = (namespace: string): Promise<ClusterBinding> =>
+    client.get<ClusterBinding>(clusterBindings, refOfBinding(namespace));
+  const status = { subresource: "status" };
+  // Konnectors without Pods: what they say in their heartbeats is the fact that the backend sees.
+  const say = (
+    one: { readonly tenant: KubeClient; readonly namespace: string },
+    said: object,
+  ): Promise<unknown> => {
+    const beat = { lastHeartbeatTime: wholeSeconds(clock.now()), heartbeatInterval: "24h0m0s" };
+    return one.tenant.mergePatch(
+      clusterBindings,
+      refOfBinding(one.namespace),
+      { status: { ...beat, ...said } },
+      status,
+    );
+  };
+  for (const one of fleet) {
+    const { namespace } = one;
+    const ref = { namespace, name: "tenant" };
+    await waitFor(`the Tenant of ${namespace}`, () => client.find(tenants, ref));
+    const labels = one === other ? {} : { "example.org/channel": "canary" };
+    await client.mergePatch(tenants, ref, { metadata: { labels } });
+    await say(one, { konnectorVersion: before, konnectorUpdates: { line: "patch", floor: before } });
+    await waitFor(`${namespace} to be healthy`, async () =>
+      isTrue((await read(namespace)).status?.conditions, "Healthy"),
+    );
+  }
+  shift.ms += 600_000;
+  await client.create(konnectorRollouts, {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "KonnectorRollout",
+    metadata: { name: "canary" },
+    spec: {
+      version,
+      tenantLabels: { "example.org/channel": "canary" },
+      waves: [{ size: 1, pauseSeconds: 0 }],
+    },
+  });
+  const wanted = async ({ namespace }: { readonly namespace: string }): Promise<string | undefined> =>
+    (await read(namespace)).metadata.annotations?.[wantedKonnectorLabel];
+  const rollout = (): Promise<KonnectorRollout> =>
+    client.get<KonnectorRollout>(konnectorRollouts, { name: "canary" });
+  const slow = { timeoutMs: 40_000 };
+  await waitFor("the first wave", async () => (await wanted(first)) === version, slow);
+  assert.equal(await wanted(second), undefined);
+  const lie = { metadata: { annotations: { [wantedKonnectorLabel]: "v1.6.9" } } };
+  const own = refOfBinding(first.namespace);
+  await assert.rejects(first.tenant.mergePatch(clusterBindings, own, lie), isForbidden);
+  await first.tenant.mergePatch(clusterBindings, own, lie, status);
+  assert.equal(await wanted(first), version);
+  await assert.rejects(first.tenant.list(konnectorRollouts), isForbidden);
+  await say(first, { konnectorVersion: version });
+  await waitFor("the second wave", async () => (await wanted(second)) === version, slow);
+  const lastTransitionTime = wholeSeconds(clock.now());
+  const broken = { type: "ValidVersion", status: "False", severity: "Error", lastTransitionTime };
+  await say(second, { konnectorVersion: version, conditions: [broken] });
+  await waitFor("the way back", async () => (await wanted(second)) === before, slow);
+  const { phase: state, stop } = (await rollout()).status ?? {};
+  assert.equal(state, "Stopped");
+  assert.match(
+    stop?.message ?? "",
+    /^wave 2 with v1\.6\.1 was stopped: \S+ has (more problems|no heartbeat)/,
+  );
+  assert.deepEqual([await wanted(first), await wanted(other)], [version, undefined]);
 });

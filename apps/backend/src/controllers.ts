@@ -6,7 +6,7 @@ import {
   serviceNamespaceAnnotation,
 } from "@klutch/api";
 import { keyOf, keyOfRef, refOf } from "@klutch/kube-core";
-import { Controller, type Informer } from "@klutch/kube-runtime";
+import { Controller, createEventRecorder, type Informer } from "@klutch/kube-runtime";
 import type { Logger, Metrics, Tracer } from "@klutch/telemetry";
 import { appClusterOf, createAppClusterReconcile } from "./app-clusters/reconciler.ts";
 import { createGrantReconcile } from "./grants/reconciler.ts";
@@ -22,6 +22,7 @@ import { createExportRequestReconcile } from "./exports/request-reconciler.ts";
 import { createExportReconcile } from "./exports/reconciler.ts";
 import { createTemplateReconcile } from "./exports/template-reconciler.ts";
 import * as declarations from "./metrics.ts";
+import { createRolloutController } from "./rollouts/reconciler.ts";
 import { createServiceNamespaceReconcile, waitingFor } from "./service-namespaces/reconciler.ts";
 import { createTenantController } from "./tenants/controller.ts";
 
@@ -182,5 +183,7 @@ export function createControllers(
     if (isOffered) announceSoon(announcements, caches);
   });
   const ofTenants = [requests, exports, mappings, grants, bindings, tenants, canary, announcements];
-  return [...ofTenants, templateStates, appClusters];
+  const events = createEventRecorder({ ...context, logger, component: "klutch-backend" });
+  const rollouts = createRolloutController({ ...context, events }, { logger, metrics });
+  return [...ofTenants, templateStates, appClusters, rollouts];
 }

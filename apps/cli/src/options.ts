@@ -13,6 +13,7 @@ import { type LoadKubeconfigOptions } from "@klutch/kube";
 import { parseDuration } from "@klutch/kube-core";
 import { Secret } from "@klutch/telemetry";
 import { CliError } from "./errors.ts";
+import { type FollowUpdates, followUpdatesOption } from "./follow-updates.ts";
 import { addressProblem } from "./http.ts";
 
 /** Output format of objects. */
@@ -38,6 +39,8 @@ export interface CommonOptions {
   readonly claims: ClaimAnswer;
   /** Write the policies by which the app cluster marks new claims itself. */
   readonly marksAtAdmission: boolean;
+  /** Updates that the konnector follows from now on. Default: as before. */
+  readonly followUpdates: FollowUpdates | undefined;
   /** Maximum time of each wait. */
   readonly timeoutMs: number;
 }
@@ -100,6 +103,7 @@ export function commonOptions(values: Values, env: CommonEnvironment): CommonOpt
         ? "reject"
         : "ask",
     marksAtAdmission: flag(values, "marksAtAdmission"),
+    followUpdates: followUpdatesOption(text(values, "followUpdates")),
     timeoutMs: durationMs(text(values, "timeout"), "--timeout") ?? defaultTimeoutMs,
   };
 }

@@ -208,6 +208,10 @@ function addCommonFlags(command: Command): void {
       "--marks-at-admission",
       "let the app cluster give new claims their finalizer when they are created (Kubernetes 1.36 or newer)",
     )
+    .option(
+      "--follow-updates <line>",
+      "let the konnector run versions that the control plane wants: patch, minor or none",
+    )
     .option("--timeout <duration>", "maximum time for each wait", "10m");
   addConnectionFlags(command);
   for (const flags of ignoredFlags) command.addOption(new Option(flags).hideHelp());

@@ -65,6 +65,7 @@ export async function createAgent(options: CreateAgentOptions, signal: AbortSign
       createProviderClient: create,
       runtime,
       ownBind: config.ownBind,
+      allowedUpdates: config.updates,
     });
   }
   return new AppClusterSecretReconciler({

@@ -29,6 +29,7 @@ test("without flags the defaults of the shipped manifests hold", () => {
     timing: { massDeletionLimit: 5, canaryMs: 60_000, providerObjectsLimit: 1_000 },
     controlPlane: undefined,
     ownBind: undefined,
+    updates: undefined,
   });
 });
 
@@ -148,4 +149,26 @@ test("the limit of the provider's objects is a number that is not negative", () 
       faultsOf([`--provider-objects-limit=${wrong}`])[0] ?? "",
       /--provider-objects-limit: ".*" must be 0/,
     );
+});
+
+test("updates are followed only where repository, line and lowest version are said, and never in control-plane mode", () => {
+  const repository = "--update-repository=registry.example.org/klutch/konnector";
+  const all = ["--follow-updates=patch", repository, "--update-floor=v1.6.0"];
+  assert.deepEqual(parse(all).updates, {
+    line: "patch",
+    repository: "registry.example.org/klutch/konnector",
+    floor: "v1.6.0",
+  });
+  assert.equal(parse([]).updates, undefined);
+  const faults: readonly (readonly [readonly string[], RegExp])[] = [
+    [[repository], /^--update-repository is only used with --follow-updates/],
+    [["--follow-updates=patch", repository], /^--update-floor is "", must be the version of a release/],
+    [[...all, "--update-floor=v1.6"], /^--update-floor is "v1\.6"/],
+    [["--follow-updates=minor", "--update-floor=v1.6.0"], /^--update-repository: is "", which is empty/],
+    [
+      [...all, "--update-repository=example.org/a:v1"],
+      /^--update-repository: is "example\.org\/a:v1", which has a tag|whose part/,
+    ],
+  ];
+  for (const [args, words] of faults) assert.match(faultsOf(args)[0] ?? "", words);
 });

@@ -5,6 +5,7 @@ import {
   checkedOwnBindUrl,
   consumerNamespace,
   klutchVersion,
+  type KonnectorUpdateScope,
 } from "@klutch/api";
 import { isDnsSubdomain } from "@klutch/kube-core";
 import {
@@ -26,6 +27,7 @@ import {
 } from "@klutch/program";
 import type { LogLevel } from "@klutch/telemetry";
 import type { Timing } from "./clusters.ts";
+import { updateFlags, updatesOf } from "./update-flags.ts";
 
 /** The agent runs beside the backend and reaches the app cluster with a kubeconfig from a Secret. */
 export interface ControlPlaneMode {
@@ -76,6 +78,8 @@ export interface KonnectorConfig {
   readonly controlPlane: ControlPlaneMode | undefined;
   /** Absent where people bind. */
   readonly ownBind: OwnBind | undefined;
+  /** Absent where the operator of the app cluster updates the konnector. */
+  readonly updates: KonnectorUpdateScope | undefined;
 }
 
 const logLevels: readonly LogLevel[] = ["debug", "info", "warn", "error", "silent"];
@@ -123,6 +127,7 @@ const flags = {
     value: "apis",
     help: "with --auto-bind-groups: APIs, <plural>.<group>, separated by commas, that are left to people",
   }),
+  ...updateFlags,
   "probe-host": optionalText({
     value: "host",
     help: "Where /healthz, /readyz and /metrics are served; all interfaces when it is not set",
@@ -186,6 +191,7 @@ export function parseConfig(source: ConfigSource): KonnectorConfig {
   const { values, faults } = readFlags(flags, source);
   const controlPlane = controlPlaneMode(values, faults);
   const ownBind = ownBindOf(values, faults);
+  const updates = updatesOf(values, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   return {
     kubeconfig: values.kubeconfig,
@@ -203,6 +209,7 @@ export function parseConfig(source: ConfigSource): KonnectorConfig {
     },
     controlPlane,
     ownBind,
+    updates,
   };
 }
 

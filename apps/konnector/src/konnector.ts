@@ -17,7 +17,7 @@ import { konnectorMetrics } from "./counters.ts";
 /** Options of the agent, besides the Manager's runtime. */
 export interface AgentPartOptions {
   readonly config: Pick<KonnectorConfig, "installCrd" | "timing" | "controlPlane"> &
-    Partial<Pick<KonnectorConfig, "ownBind">>;
+    Partial<Pick<KonnectorConfig, "ownBind" | "updates">>;
   /** To the cluster with the bindings: the app cluster, in control-plane mode the control plane. */
   readonly connection: ClusterConnection;
   /** Both objects of each pair are read each time, for comparison with the fast way. Default false. */

@@ -37,6 +37,9 @@ export const wakeReasons = {
   limitReached: "provider refused the object for its limit",
   /** The provider announces other APIs than before. */
   additionsAnnounced: "APIs announced",
+  /** A control plane wants another version of the konnector than before. */
+  versionWanted: "konnector version wanted",
+  updatesSaid: "words about updates changed",
   bindingsChanged: "bindings of the provider changed",
   started: "controller started",
 } as const;

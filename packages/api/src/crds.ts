@@ -10,6 +10,7 @@ import { appClusterCrd } from "./kinds/app-cluster.ts";
 import { backupCrds, restoreCrds } from "./kinds/backup.ts";
 import { clusterBindingCrd } from "./kinds/cluster-binding.ts";
 import { grantCrd } from "./kinds/grant.ts";
+import { konnectorRolloutCrd } from "./kinds/konnector-rollout.ts";
 import { managedServiceBindingCrds } from "./kinds/managed-service-binding.ts";
 import {
   clusterProviderConfigCrd,
@@ -32,6 +33,7 @@ export const bindCrds: readonly CustomResourceDefinition[] = [
   appClusterCrd,
   clusterBindingCrd,
   grantCrd,
+  konnectorRolloutCrd,
   tenantCrd,
 ];
 

@@ -13,6 +13,12 @@ export {
   parseAutoBind,
 } from "./admission/auto-bind.ts";
 export * from "./admission/konnector-container.ts";
+export {
+  type KonnectorUpdateScope,
+  parseUpdateScope,
+  updateRole,
+  updatesAnnotation,
+} from "./admission/konnector-updates.ts";
 export { deployRule, offerRules, type OfferingTemplate, shippedOffers } from "./admission/offers.ts";
 export { providerPolicyManifests } from "./admission/provider.ts";
 export { plainText, printable, printableLines } from "@klutch/kube-core";
@@ -99,7 +105,17 @@ export {
   type TenantStatus,
 } from "./kinds/tenant.ts";
 export { type LedgerEntry, type LedgerRow, type UsageLedger } from "./kinds/usage-ledger.ts";
+export {
+  type KonnectorRollout,
+  type KonnectorRolloutSpec,
+  type KonnectorRolloutStatus,
+  mostLeftShown,
+  type RolloutLeft,
+  type RolloutStop,
+  type RolloutWave,
+} from "./kinds/konnector-rollout.ts";
 export * from "./konnector-manifests.ts";
+export * from "./konnector-updates.ts";
 export { displayName, displayNameLimit } from "./display-name.ts";
 export * from "./login-wish.ts";
 export * from "./names.ts";
@@ -139,6 +155,7 @@ export {
   sessionUrls,
 } from "./session.ts";
 export * from "./trace-context.ts";
+export { updateArguments, updateManifests } from "./update-manifests.ts";
 export * from "./versions.ts";
 export * from "./wire.ts";
 export { withoutHiddenFields } from "./hidden-fields.ts";

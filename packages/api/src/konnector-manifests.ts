@@ -36,8 +36,11 @@ const ownRole = "klutch-bind-konnector";
 const rbacGroup = "rbac.authorization.k8s.io";
 const account = { kind: "ServiceAccount", name: konnectorName, namespace: consumerNamespace };
 
-/** Returns the manifests in the order in which they must be applied. */
-export function konnectorManifests(options: { readonly image: string }): readonly Manifest[] {
+/** Returns the manifests in the order in which they must be applied. `args`: flags beside those that it always has. */
+export function konnectorManifests(options: {
+  readonly image: string;
+  readonly args?: readonly string[] | undefined;
+}): readonly Manifest[] {
   const inNamespace = { namespace: consumerNamespace, labels: { app: konnectorName } };
   return [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: consumerNamespace } },
@@ -48,12 +51,18 @@ export function konnectorManifests(options: { readonly image: string }): readonl
       apiVersion: "apps/v1",
       kind: "Deployment",
       metadata: { name: konnectorName, ...inNamespace },
-      spec: deploymentSpec(options.image),
+      spec: deploymentSpec(options),
     },
   ];
 }
 
-function deploymentSpec(image: string): Readonly<Record<string, unknown>> {
+function deploymentSpec({
+  image,
+  args = [],
+}: {
+  readonly image: string;
+  readonly args?: readonly string[] | undefined;
+}): Readonly<Record<string, unknown>> {
   return {
     replicas: 2,
     selector: { matchLabels: { app: konnectorName } },
@@ -70,7 +79,7 @@ function deploymentSpec(image: string): Readonly<Record<string, unknown>> {
           {
             name: konnectorName,
             image,
-            args: ["--lease-namespace=$(POD_NAMESPACE)"],
+            args: ["--lease-namespace=$(POD_NAMESPACE)", ...args],
             env: [
               ...podIdentity,
               ...Object.entries(konnectorRuntime).map(([name, value]) => ({ name, value })),

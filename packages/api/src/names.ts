@@ -107,8 +107,14 @@ export const ownBindSecret = "appcluster-kubeconfig";
 /** Annotation of an APIServiceBinding that the konnector created by itself (designs/0034-additions.md). */
 export const autoBoundAnnotation = "klutch.anynines.com/auto-bound";
 
-/** Label of a Tenant: the version that operators want its konnector to have (designs/0034-additions.md). */
+/**
+ * Label of a Tenant: the version that operators want its konnector to have (designs/0034-additions.md). Annotation of a ClusterBinding: the version
+ * that a KonnectorRollout gives it, which the app cluster's account can read and not write.
+ */
 export const wantedKonnectorLabel = "klutch.anynines.com/konnector-version";
+
+/** Annotation of a ClusterBinding: the KonnectorRollout and the wave that gave it the version, as JSON (designs/0035-waves.md). */
+export const rolloutRecordAnnotation = "klutch.anynines.com/konnector-rollout";
 
 /** Name of the ClusterRole with the right to bind every offered API; operators bind it to people and groups. */
 export const bindAllName = "klutch-bind-all";

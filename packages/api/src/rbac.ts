@@ -221,7 +221,7 @@ export const backendRules: readonly PolicyRule[] = [
   // It makes one in each cluster namespace, and changes nothing in what operators write.
   { apiGroups: [bindGroup], resources: ["tenants"], verbs: [...read, "create"] },
   // Operators write them.
-  { apiGroups: [bindGroup], resources: ["appclusters"], verbs: read },
+  { apiGroups: [bindGroup], resources: ["appclusters", "konnectorrollouts"], verbs: read },
   // It tells Tenants what was decided about them.
   { apiGroups: [""], resources: ["events"], verbs: ["create"] },
   // It asks who may bind what.
@@ -234,6 +234,7 @@ export const backendRules: readonly PolicyRule[] = [
       "apiservicenamespaces/status",
       "appclusters/status",
       "clusterbindings/status",
+      "konnectorrollouts/status",
       "tenants/status",
     ],
     verbs: ["get", "patch", "update"],

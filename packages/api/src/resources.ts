@@ -34,6 +34,11 @@ export const grants: ResourceType = bind("Grant", "grants");
 export const tenants: ResourceType = bind("Tenant", "tenants");
 /** Cluster-scoped. */
 export const appClusters: ResourceType = { ...bind("AppCluster", "appclusters"), namespaced: false };
+/** Cluster-scoped. */
+export const konnectorRollouts: ResourceType = {
+  ...bind("KonnectorRollout", "konnectorrollouts"),
+  namespaced: false,
+};
 export const appClusterBindings: ResourceType = bind("AppClusterBinding", "appclusterbindings");
 export const apiServiceBindings: ResourceType = bind("APIServiceBinding", "apiservicebindings");
 export const apiServiceExportTemplates: ResourceType = {

@@ -21,6 +21,7 @@ import type { CliContext } from "../context.ts";
 import { applyManifests } from "./konnector.ts";
 import { readAnswers } from "./answers.ts";
 import type { BoundApi } from "./rights.ts";
+import { readUpdates } from "./updates.ts";
 
 /** Returns true if the cluster serves ValidatingAdmissionPolicy. */
 async function canConfine(consumer: Consumer, signal: AbortSignal): Promise<boolean> {
@@ -100,10 +101,11 @@ async function scopeIn(
   coming: readonly BoundApi[],
   signal: AbortSignal,
 ): Promise<ReturnType<typeof konnectorScopeOf>> {
-  const [{ bindings = [] }, role] = await Promise.all([
+  const [{ bindings = [] }, role, updates] = await Promise.all([
     readAnswers(consumer, signal),
     consumer.client.find<Role>(clusterRoles, { name: autoBindRole }, { signal }),
+    readUpdates(consumer, signal),
   ]);
   const autoBind = role && parseAutoBind(role.metadata.annotations?.[autoBindAnnotation]);
-  return konnectorScopeOf([...bindings, ...coming], autoBind);
+  return konnectorScopeOf([...bindings, ...coming], autoBind, updates);
 }

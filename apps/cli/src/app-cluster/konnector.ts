@@ -6,7 +6,6 @@ import {
   consumerNamespace,
   crdNameOf,
   klutchVersion,
-  konnectorManifests,
   type Manifest,
   printable,
   releaseRegistry,
@@ -35,6 +34,7 @@ import { readAnswers } from "./answers.ts";
 import { createBindingKind } from "./binding-kind.ts";
 import { releasedImage, watchesAll } from "./konnector-image.ts";
 import { lackOfApi, roleManifests } from "./rights.ts";
+import { endUpdates, followingManifests, readUpdates, updatesWith } from "./updates.ts";
 import type { CommonOptions } from "../options.ts";
 import { waitFor } from "../wait.ts";
 
@@ -46,7 +46,8 @@ export type KonnectorPlan =
 type PlanOptions = Pick<
   CommonOptions,
   "konnectorImage" | "registry" | "skipKonnector" | "downgradeKonnector"
->;
+> &
+  Partial<Pick<CommonOptions, "followUpdates">>;
 
 /** Decides from the image that runs now; undefined when there is no Deployment. */
 export function planKonnector(current: string | undefined, options: PlanOptions): KonnectorPlan {
@@ -73,6 +74,7 @@ export function planKonnector(current: string | undefined, options: PlanOptions)
       : { kind: "keep", reason: `${tag} is newer than this plugin; --downgrade-konnector would replace it` };
   }
   if (difference < 0) return apply(`${tag} is older`);
+  if (options.followUpdates !== undefined) return apply("--follow-updates is given");
   return options.registry === undefined || released.registry === options.registry
     ? { kind: "keep", reason: `it is already ${tag}` }
     : apply(`it comes from ${released.registry}`);
@@ -136,12 +138,15 @@ export async function installKonnector(
   context: CliContext,
   consumer: Consumer,
   plan: KonnectorPlan,
+  { followUpdates }: Partial<Pick<CommonOptions, "followUpdates">> = {},
 ): Promise<void> {
   if (plan.kind === "keep") {
-    context.terminal.say(`Konnector left as it is: ${plan.reason}.`);
+    const unchanged = followUpdates === undefined ? "" : " --follow-updates changes nothing then.";
+    context.terminal.say(`Konnector left as it is: ${plan.reason}.${unchanged}`);
     return;
   }
   const { signal } = context;
+  const updates = updatesWith(plan.image, await readUpdates(consumer, signal), followUpdates);
   await createBindingKind(consumer, signal);
   // Bindings come before the base role, which may replace an older agent's unlimited role: bound APIs keep working.
   const { manifests, missing } = await rolesOfBindings(consumer, signal);
@@ -150,10 +155,15 @@ export async function installKonnector(
     context.terminal.say(
       `Bound APIs lack rights of the konnector, which are not given without a question: ${printable(missing.join("; "))}. klutch doctor --fix shows them and asks.`,
     );
-  await applyManifests(consumer, konnectorManifests({ image: plan.image }), signal);
+  await applyManifests(consumer, followingManifests(plan.image, updates), signal);
+  if (followUpdates === "none") await endUpdates(consumer, signal);
   context.terminal.say(
     `Installed konnector ${plan.image} in namespace ${consumerNamespace}: ${plan.reason}.`,
   );
+  if (updates !== undefined)
+    context.terminal.say(
+      `It follows updates that the control plane wants: ${updates.line} versions from ${updates.floor} on, of ${updates.repository} only.`,
+    );
 }
 
 /** Waits until the kind APIServiceBinding is served, which a konnector also installs when it starts. */

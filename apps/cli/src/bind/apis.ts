@@ -160,7 +160,7 @@ async function carryOutAll(
 ): Promise<APIServiceBinding[]> {
   await ensureNamespace(context, consumer);
   const plan = planKonnector(await konnectorImage(consumer, context.signal), options);
-  await installKonnector(context, consumer, plan);
+  await installKonnector(context, consumer, plan, options);
   await waitForBindingKind(context, consumer, options);
   const confine = plan.kind === "apply" ? confineKonnector : refreshConfinement;
   const coming = decisions.map(({ api, claims }) => ({ name: api.name, claims }));

@@ -11,7 +11,6 @@ import {
   crdNameOf,
   type ExportRequestResponse,
   judgeClaim,
-  konnectorManifests,
   kubeconfigKey,
   type PermissionClaim,
   type RequestedResource,
@@ -32,6 +31,7 @@ import { exportRequestOf, withAnswers } from "./export-request.ts";
 import { readAnswers } from "../app-cluster/answers.ts";
 import { konnectorImage } from "../app-cluster/konnector-image.ts";
 import { planKonnector, rolesOfBindings, willWatchAll } from "../app-cluster/konnector.ts";
+import { followingManifests, readUpdates, updatesWith } from "../app-cluster/updates.ts";
 import type { ClaimAnswer, CommonOptions } from "../options.ts";
 
 /** Stands for the name of a Secret that a real run would create with a random suffix. */
@@ -60,7 +60,8 @@ export async function plannedBase(
   );
   if (plan.kind === "apply") {
     const { manifests } = await rolesOfBindings(consumer, signal);
-    return [...manifests, ...konnectorManifests({ image: plan.image })];
+    const updates = updatesWith(plan.image, await readUpdates(consumer, signal), options.followUpdates);
+    return [...manifests, ...followingManifests(plan.image, updates)];
   }
   return missing ? [namespaceManifest] : [];
 }

@@ -4,10 +4,24 @@ import { after, test } from "node:test";
 import {
   apiServiceBindings,
   apiServiceExports,
+  artefact,
   consumerNamespace,
   type APIServiceBinding,
+  klutchVersion,
+  konnectorName,
+  konnectorPolicyName,
+  parseUpdateScope,
+  updateRole,
+  updatesAnnotation,
 } from "@klutch/api";
-import type { KubeObject } from "@klutch/kube-core";
+import {
+  deployments,
+  type DynamicObject,
+  type KubeObject,
+  type Role,
+  roles,
+  validatingAdmissionPolicies,
+} from "@klutch/kube-core";
 import { startBackend } from "../testing/backend.ts";
 import {
   answerRequests,
@@ -48,6 +62,23 @@ const bound = async (): Promise<readonly string[]> => {
   });
   return items.map(({ metadata }) => metadata.name ?? "").toSorted();
 };
+/** Reads the updates that the app cluster follows: by the role, by the konnector's flags, and by the admission policy. */
+async function followed(): Promise<readonly [object | undefined, boolean, boolean]> {
+  const ref = { namespace: consumerNamespace, name: updateRole };
+  const role = await consumer.client.find<Role>(roles, ref);
+  const deployment = await consumer.client.get<DynamicObject>(deployments, { ...ref, name: konnectorName });
+  const policy = await consumer.client.get<DynamicObject>(validatingAdmissionPolicies, {
+    name: konnectorPolicyName,
+  });
+  const image = artefact("konnector").replace(`:${klutchVersion}`, "");
+  return [
+    parseUpdateScope(role?.metadata.annotations?.[updatesAnnotation]),
+    JSON.stringify(deployment).includes(`"--update-repository=${image}"`),
+    JSON.stringify(policy).includes(
+      `{'repository': '${image}', 'line': 'patch', 'floor': '${klutchVersion}'}`,
+    ),
+  ];
+}
 const asSelected = ({ selected }: BindPage): readonly (readonly [string, string])[] =>
   selected.map((name) => ["api", name] as const);
 test("an unknown service binds nothing by itself: the page names the nearest one, and the answer is what the person selects", async () => {
@@ -88,7 +119,11 @@ test("a person who unticks an API that --api names gets the others, and the next
   const seen: BindPage[] = [];
   const browser = personAt(real, seen, () => [["api", "mariadbinstances.anynines.com"]]);
   const args = [real.url, "--api", "mariadbinstances,backups.anynines.com", "--accept-permissions"];
-  const run = await kubectlBind(args, { browser });
+  assert.deepEqual(await followed(), [undefined, false, false]);
+  const run = await kubectlBind([...args, "--follow-updates=patch"], { browser });
+  const repository = artefact("konnector").replace(`:${klutchVersion}`, "");
+  assert.deepEqual(await followed(), [{ line: "patch", floor: klutchVersion, repository }, true, true]);
+  assert.match(run.stderr(), /It follows updates that the control plane wants: patch versions from v/);
   assert.deepEqual(seen[0]?.selected.toSorted(), ["backups.anynines.com", "mariadbinstances.anynines.com"]);
   assert.equal(run.code, 1);
   assert.match(
@@ -114,6 +149,12 @@ test("a plugin without the parameter, as of the release before, binds one API at
   assert.equal(run.code, 0, run.stderr());
   assert.match(seen[0]?.html ?? "", /Bind Backup<\/button>/);
   assert.doesNotMatch(seen[0]?.html ?? "", /checkbox/);
+  const [scope, ...others] = await followed();
+  assert.deepEqual(
+    [scope === undefined, ...others],
+    [false, true, true],
+    "the opt-in stays without the flag",
+  );
 });
 
 test("at a backend of the release before --api binds what its page gave, says why, and names the rest", async () => {
@@ -125,7 +166,13 @@ test("at a backend of the release before --api binds what its page gave, says wh
     opened.push(url);
     void fetch(url);
   };
-  const args = [earlier.url, "--api", "gadgets,widgets.test.klutch.dev", "--accept-permissions"];
+  const args = [
+    earlier.url,
+    "--api",
+    "gadgets,widgets.test.klutch.dev",
+    "--accept-permissions",
+    "--follow-updates=none",
+  ];
   const run = await kubectlBind(args, { browser });
   assert.equal(new URL(opened[0] ?? "").searchParams.get("m"), null);
   assert.equal(run.code, 1);
@@ -138,6 +185,7 @@ test("at a backend of the release before --api binds what its page gave, says wh
     /Bound: gadgets\.test\.klutch\.dev\. Not bound: widgets\.test\.klutch\.dev, because the backend of Example is of an earlier release/,
   );
   assert.ok((await bound()).includes("gadgets.test.klutch.dev"));
+  assert.deepEqual(await followed(), [undefined, false, false]);
 });
 
 test("a provider that answers with another API than --api names is refused, also with --accept-permissions", async () => {

@@ -31,6 +31,7 @@ import {
   writeClaimMarks,
 } from "../app-cluster/claim-marks.ts";
 import { confineKonnector, policyState } from "../app-cluster/confinement.ts";
+import { isUpdateGrant } from "../app-cluster/updates.ts";
 import { autoBindRights } from "./auto-bind.ts";
 import { type Finding, ok, note, problem, type Section } from "./diagnosis.ts";
 import { counted } from "../findings.ts";
@@ -128,7 +129,9 @@ export async function checkRights(
       ),
     ),
     ...grants.flatMap((grant) =>
-      autoBind.isOwn(grant) ? [] : grantFindings(grant, present, gone, expected),
+      autoBind.isOwn(grant) || isUpdateGrant(grant, allRoles)
+        ? []
+        : grantFindings(grant, present, gone, expected),
     ),
     ...gapsOf(grants, present).map((text) => problem(`missing: ${text}`)),
     ...unanswered.flatMap(unansweredFindings),

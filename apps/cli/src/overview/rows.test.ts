@@ -230,3 +230,21 @@ test("a watch prints again only what has changed, and ends with Ctrl-C", async (
   assert.equal(run.stdout(), "one\n\ntwo\n");
   assert.ok(looks >= 4, String(looks));
 });
+
+test("the version of a roll-out comes before the label, and an update that is not run is a problem of its app cluster", () => {
+  const updates = { line: "patch", floor: "v0.1.0" };
+  const held = { ...updates, problem: "v0.2.0 does not start: \u001b[31mImagePullBackOff" };
+  const row = (konnectorUpdates: unknown): Readonly<Record<string, unknown>> => {
+    const one = binding("a", { ...beat, konnectorUpdates });
+    const annotations = { "klutch.anynines.com/konnector-version": "v0.2.0" };
+    const [found] = clusterRows([{ ...one, metadata: { ...one.metadata, annotations } }], [], now);
+    return found?.fields ?? {};
+  };
+  const { wanted, follows, state } = row(updates);
+  assert.deepEqual([wanted, follows, state], ["v0.2.0", "patch from v0.1.0", "behind"]);
+  assert.match(
+    String(row(held)["problem"]),
+    /^the wanted konnector version is not run: v0\.2\.0 does not start: +\[31mImage/,
+  );
+  assert.deepEqual(row({ line: "any", floor: 1 })["follows"], "-");
+});

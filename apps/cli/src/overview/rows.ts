@@ -6,6 +6,7 @@ import {
   compareVersions,
   crdNameOf,
   displayName,
+  type KonnectorUpdates,
   klutchVersion,
   parseClusterBinding,
   plainText,
@@ -27,6 +28,7 @@ export const clusterColumns: readonly Column[] = [
   { field: "apis", title: "APIS" },
   { field: "version", title: "KONNECTOR" },
   { field: "wanted", title: "WANTED", isWide: true },
+  { field: "follows", title: "FOLLOWS", isWide: true },
   { field: "heartbeat", title: "HEARTBEAT" },
   { field: "state", title: "STATE" },
   { field: "problem", title: "PROBLEM" },
@@ -45,11 +47,13 @@ export function clusterRows(
   );
   const rows = bindings.map((binding): Row => {
     const { namespace = "", annotations } = binding.metadata;
-    const { status } = parseClusterBinding(binding);
+    const { status, konnectorUpdates: updates, wantedKonnector } = parseClusterBinding(binding);
     const tenant = byNamespace.get(namespace);
-    const wanted = tenant?.metadata.labels?.[wantedKonnectorLabel];
+    // A roll-out comes before the label, which only shows.
+    const wanted = wantedKonnector ?? tenant?.metadata.labels?.[wantedKonnectorLabel];
     const [found] = [...problemsOf(status.conditions ?? []), ...problemsOf(conditionsOf(tenant))];
-    const problem = found === undefined ? versionFault(namespace, wanted) : problemText(found);
+    const problem =
+      found === undefined ? versionFault(namespace, wanted) || updateFault(updates) : problemText(found);
     const isPending = Number.isNaN(Date.parse(status.lastHeartbeatTime ?? ""));
     return {
       ref: `clusterbinding.klutch.anynines.com/${namespace}`,
@@ -64,6 +68,7 @@ export function clusterRows(
         version: plainText(status.konnectorVersion ?? "-", 40),
         heartbeat: ageOf(status.lastHeartbeatTime, now),
         wanted: plainText(wanted ?? "-", 40),
+        follows: updates === undefined ? "-" : `${updates.line} from ${updates.floor}`,
         state:
           problem !== ""
             ? "problem"
@@ -91,6 +96,10 @@ function isBehind(version: string | undefined, wanted: string | undefined): bool
 function versionFault(namespace: string, wanted: string | undefined): string {
   if (wanted === undefined || versionNumbers(wanted) !== undefined) return "";
   return `label ${wantedKonnectorLabel} of Tenant ${namespace}/${tenantName} is ${JSON.stringify(plainText(wanted, 63))}, must be a version such as ${klutchVersion}`;
+}
+
+function updateFault(updates: KonnectorUpdates | undefined): string {
+  return updates?.problem === undefined ? "" : `the wanted konnector version is not run: ${updates.problem}`;
 }
 
 export const offerColumns: readonly Column[] = [

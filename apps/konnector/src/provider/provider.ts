@@ -16,6 +16,7 @@ import { Additions } from "../controllers/additions/reconciler.ts";
 import { BindingReconciler } from "../controllers/binding/reconciler.ts";
 import { CanaryReconciler } from "../controllers/canary/reconciler.ts";
 import { ClusterBindingReconciler } from "../controllers/cluster-binding/reconciler.ts";
+import type { Updates } from "../controllers/updates/reconciler.ts";
 import { ForeignExports } from "../controllers/crd/foreign-exports.ts";
 import { NamespaceMappings } from "../controllers/service-namespace/namespace-mappings.ts";
 import type { ProviderParts } from "../controllers/service-namespace/provider-parts.ts";
@@ -51,6 +52,8 @@ export interface ProviderOptions {
   readonly status: BindingStatus;
   /** Undefined where people bind each API of this provider. */
   readonly autoBind?: AutoBind | undefined;
+  /** Undefined where the konnector does not follow updates. */
+  readonly updates?: Pick<Updates, "set" | "said" | "onChange"> | undefined;
   readonly runtime: RuntimeDependencies;
 }
 
@@ -128,6 +131,7 @@ export class Provider implements Part {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#options.updates?.set(this.address, undefined);
     await this.#unsent?.[Symbol.asyncDispose]();
     await this.#connection[Symbol.asyncDispose]();
   }
@@ -229,6 +233,8 @@ export class Provider implements Part {
       reportPrettyName: (name) => this.#status.reportPrettyName(name),
       reportLimits: (limits) => bindings.setLimits(limits),
       reportAdditions: (announced) => this.#additions.set(announced),
+      updates: this.#options.updates,
+      reportWanted: (version) => this.#options.updates?.set(this.address, version),
       reportOther: (version) => this.#reportOther(version),
     });
   }

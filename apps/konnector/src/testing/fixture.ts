@@ -7,6 +7,7 @@ import {
   bindingRules,
   consumerNamespace,
   konnectorManifests,
+  type KonnectorUpdateScope,
   konnectorName,
   konnectorPolicyManifests,
   konnectorScopeOf,
@@ -84,6 +85,8 @@ export interface StartOptions {
   readonly tracer?: Tracer | undefined;
   /** Default: people bind. */
   readonly ownBind?: OwnBind | undefined;
+  /** Default: the konnector does not follow updates. */
+  readonly updates?: KonnectorUpdateScope | undefined;
 }
 
 /** The last warnings of the agents in this process, for the message of a test that waits in vain. */
@@ -116,6 +119,7 @@ export async function startKonnector(
       timing: { graceMs: 300, recordAfterMs: 200, ...options.timing },
       controlPlane: undefined,
       ownBind: options.ownBind,
+      updates: options.updates,
     },
     cluster: await agentConfig(consumer),
     ...systemRuntime({

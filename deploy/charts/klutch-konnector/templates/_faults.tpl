@@ -18,6 +18,17 @@ provider.appCluster: is {{ $provider.appCluster | quote }}, must be the name of 
 {{- if and $provider.appCluster (not $provider.url) }}
 provider.url: is empty, must be the public URL of the backend, because provider.appCluster is set
 {{- end }}
+{{- if .Values.followUpdates }}
+{{- if eq $.Values.admissionPolicy.enabled false }}
+followUpdates: needs admissionPolicy.enabled, which limits the konnector's right to the tag of its own image
+{{- end }}
+{{- if .Values.image.digest }}
+followUpdates: needs an image.digest that is empty, because no version replaces a digest
+{{- end }}
+{{- if not (regexMatch "^v(0|[1-9][0-9]{0,5})[.](0|[1-9][0-9]{0,5})[.](0|[1-9][0-9]{0,5})$" (default .Chart.AppVersion .Values.image.tag)) }}
+followUpdates: needs the version of a release as image.tag, such as {{ .Chart.AppVersion }}
+{{- end }}
+{{- end }}
 {{- with .Values.autoBind.groups }}
 {{- if not $provider.url }}
 autoBind.groups: needs provider.url and provider.appCluster, by which the konnector binds without a person

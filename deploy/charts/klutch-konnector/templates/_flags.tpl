@@ -3,6 +3,9 @@
 {{- if .Values.provider.appCluster }}
 - {{ printf "--app-cluster=%s" (toString .Values.provider.appCluster) | quote }}
 {{- end }}
+{{- if .Values.followUpdates }}
+- {{ printf "--follow-updates=%s" (toString .Values.followUpdates) | quote }}
+{{- end }}
 {{- if .Values.logLevel }}
 - {{ printf "--log-level=%s" (toString .Values.logLevel) | quote }}
 {{- end }}

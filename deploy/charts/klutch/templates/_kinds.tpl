@@ -9,5 +9,6 @@ appclusterbindings.klutch.anynines.com: v1alpha1
 appclusters.klutch.anynines.com: v1alpha1
 clusterbindings.klutch.anynines.com: v1alpha1
 grants.klutch.anynines.com: v1alpha1
+konnectorrollouts.klutch.anynines.com: v1alpha1
 tenants.klutch.anynines.com: v1alpha1
 {{- end }}

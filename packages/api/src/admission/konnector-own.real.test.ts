@@ -1,8 +1,10 @@
 /** Tests the agent's policy on its own objects, on bindings, and on CustomResourceDefinitions. */
+import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isForbidden } from "@klutch/kube";
 import {
   customResourceDefinitions,
+  deployments,
   type DynamicObject,
   events,
   recordAt,
@@ -11,7 +13,7 @@ import {
   secrets,
 } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
-import { apiServiceBindingCrd } from "../index.ts";
+import { apiServiceBindingCrd, konnectorManifests } from "../index.ts";
 import * as resources from "../resources.ts";
 import { konnectorScopeOf } from "./konnector-scope.ts";
 import {
@@ -230,4 +232,70 @@ test("the definition of bindings is not the agent's: neither its schema nor its 
   ];
   for (const body of bodies) await refused(agent.mergePatch(customResourceDefinitions, ref, body), reason);
   await refused(agent.create(customResourceDefinitions, apiServiceBindingCrd), reason);
+});
+
+test("with an opt-in the agent changes the tag of its own image within its line, and nothing else of its Deployment", async () => {
+  const repository = "registry.example.org/klutch/konnector";
+  const ref = { namespace: "klutch-bind", name: "konnector" };
+  const [deployment] = konnectorManifests({ image: `${repository}:v1.6.2`, args: ["--v=0"] }).filter(
+    ({ kind }) => kind === "Deployment",
+  );
+  assert.ok(deployment);
+  await admin.create(deployments, deployment);
+  await admin.create(deployments, { ...deployment, metadata: { namespace: "klutch-bind", name: "other" } });
+  const at = "/spec/template/spec/containers/0";
+  const patch = (value: unknown, path: string = `${at}/image`, op = "replace"): Promise<unknown> =>
+    agent.jsonPatch(deployments, ref, [{ op, path, value }]);
+  await refused(patch(`${repository}:v1.6.3`), /may write only bound APIs/);
+  const scope = { line: "minor", floor: "v1.6.2", repository } as const;
+  await confine({ apis: [], claims: [], secretTypes: [], updates: scope }, () =>
+    patch(`${repository}:v1.6.3`).then(
+      () => true,
+      (error: unknown) => !isForbidden(error),
+    ),
+  );
+  for (const good of ["v1.6.10", "v1.7.0", "v1.6.2"]) await patch(`${repository}:${good}`);
+  const only = /may change only the tag of its own image|may not add owners and finalizers/;
+  const bad = [
+    "v1.6.1",
+    "v1.5.9",
+    "v2.6.2",
+    "v1.7.0-rc1",
+    "v1.7.0@sha256:0",
+    "latest",
+    "v1.7",
+    "v01.7.0",
+    "v1.7.0 ",
+  ];
+  for (const tag of bad) await refused(patch(`${repository}:${tag}`), only);
+  for (const image of [
+    `${repository}-fork:v1.7.0`,
+    `evil.example.org/konnector:v1.7.0`,
+    `${repository}/x:v1.7.0`,
+  ])
+    await refused(patch(image), only);
+  const others: readonly (readonly [string, unknown])[] = [
+    [`${at}/args`, ["--kubeconfig=/tmp/x"]],
+    [`${at}/command`, ["sh"]],
+    [`${at}/securityContext/capabilities/add`, ["SYS_ADMIN"]],
+    ["/spec/template/spec/hostNetwork", true],
+    ["/spec/template/spec/serviceAccountName", "other"],
+    ["/spec/template/spec/volumes", [{ name: "root", hostPath: { path: "/" } }]],
+    ["/spec/template/spec/initContainers", [{ name: "x", image: "evil" }]],
+    ["/spec/template/spec/containers/-", { name: "x", image: "evil" }],
+    ["/spec/template/metadata/annotations", { "example.org/inject": "true" }],
+    ["/spec/replicas", 50],
+    ["/metadata/annotations", { "example.org/a": "b" }],
+    ["/metadata/finalizers", ["example.org/a"]],
+  ];
+  for (const [path, value] of others) await refused(patch(value, path, "add"), only);
+  const image = { op: "replace", path: `${at}/image`, value: `${repository}:v1.7.0` };
+  await refused(
+    agent.jsonPatch(deployments, { ...ref, name: "other" }, [image]),
+    /may write only bound APIs/,
+  );
+  await refused(agent.delete(deployments, ref), /may write only bound APIs/);
+  const found = await admin.get<DynamicObject>(deployments, ref);
+  const [container] = recordsAt(recordAt(found, "spec", "template", "spec"), "containers");
+  assert.equal(container?.["image"], `${repository}:v1.6.2`);
 });

@@ -4,6 +4,7 @@ import { checkApiFullName } from "../foreign/api-name.ts";
 import type { AnsweredPermissionClaim, KeyPatterns, PermissionClaim } from "../kinds/permission-claim.ts";
 import { crdNameOf } from "../naming.ts";
 import type { AutoBindScope } from "./auto-bind.ts";
+import type { KonnectorUpdateScope } from "./konnector-updates.ts";
 
 /** Resources that the agent may write: names as `<plural>.<group>`, or `<plural>` in the core group. */
 export interface KonnectorScope {
@@ -14,12 +15,15 @@ export interface KonnectorScope {
   readonly secretTypes: readonly string[];
   /** Groups whose APIs the agent may bind by itself. Default: none. */
   readonly autoBind?: AutoBindScope | undefined;
+  /** Updates of its own image that the agent may follow. Default: none. */
+  readonly updates?: KonnectorUpdateScope | undefined;
 }
 
 /** Returns the scope of the bindings: each API by its name, and the rights of its accepted claims. */
 export function konnectorScopeOf(
   bindings: readonly { readonly name: string; readonly claims: readonly AnsweredPermissionClaim[] }[],
   autoBind?: AutoBindScope,
+  updates?: KonnectorUpdateScope,
 ): KonnectorScope {
   const shared = bindings.filter(({ name }) => checkApiFullName(name) === undefined);
   const accepted = shared.flatMap(({ claims }) => claims).filter(({ state }) => state === "Accepted");
@@ -28,6 +32,7 @@ export function konnectorScopeOf(
     claims: accepted.flatMap(claimRights).filter((right) => !right.startsWith("read ")),
     secretTypes: accepted.flatMap(secretTypesOf),
     ...(autoBind === undefined ? {} : { autoBind }),
+    ...(updates === undefined ? {} : { updates }),
   };
 }
 

@@ -22,6 +22,7 @@ import { renewalUrlAnnotation } from "../renewal.ts";
 import { crossingSecretTypes, serviceBindingPrefix } from "../secret-types.ts";
 import { type AutoBindScope, isAutoBindable, isModestBinding, isNewBinding } from "./auto-bind.ts";
 import type { KonnectorScope } from "./konnector-scope.ts";
+import { isModestUpdate, isOwnUpdate, updateScopeText, updateVariables } from "./konnector-updates.ts";
 import { accountPolicyManifests, isSystemNamespace } from "./policy.ts";
 
 /** Name of the policy and its binding. */
@@ -43,6 +44,7 @@ export function konnectorPolicyManifests({
   claims,
   secretTypes,
   autoBind = { groups: [], except: [] },
+  updates,
 }: KonnectorScope): readonly Manifest[] {
   for (const type of secretTypes)
     if (!/^[-./\w]+$/.test(type)) throw new RangeError(`${JSON.stringify(type)} is no type of a Secret`);
@@ -56,6 +58,7 @@ export function konnectorPolicyManifests({
     secretTypes: quoted([...crossingSecretTypes, ...secretTypes]),
     groups: quoted(autoBind.groups),
     except: quoted(autoBind.except),
+    updates: updateScopeText(updates),
   });
 }
 
@@ -110,8 +113,11 @@ export function konnectorPolicyOf({
   apis,
   claims,
   secretTypes,
+  updates,
   ...autoBind
-}: Readonly<Record<"apis" | "claims" | "secretTypes" | keyof AutoBindScope, string>>): readonly Manifest[] {
+}: Readonly<
+  Record<"apis" | "claims" | "secretTypes" | "updates" | keyof AutoBindScope, string>
+>): readonly Manifest[] {
   const isApi = (name: string): string => `(${name} in ${apis} || ${isAutoBindable(name, autoBind)})`;
   const isOwner = "owner.kind == 'APIServiceBinding' && owner.name == object.metadata.name";
   const bindingKeys = quoted([providerUidAnnotation, unreachableSinceAnnotation]);
@@ -137,6 +143,9 @@ export function konnectorPolicyOf({
       isEvent: "variables.resource in ['events', 'events.events.k8s.io'] && request.operation != 'DELETE'",
       isBinding: `variables.resource == 'apiservicebindings.${bindGroup}' && variables.isMain && request.operation == 'UPDATE'`,
       isNewBinding: `${isNewBinding} && ${isAutoBindable("variables.name", autoBind)}`,
+      updates,
+      isUpdate: isOwnUpdate,
+      ...updateVariables,
       isCrd:
         "variables.resource == 'customresourcedefinitions.apiextensions.k8s.io' && variables.part == '' && request.operation != 'DELETE'",
       hasGoodType: `!${isOwnSecretType} && (variables.written.type in ${secretTypes} || variables.written.type.startsWith('${serviceBindingPrefix}'))`,
@@ -159,11 +168,11 @@ export function konnectorPolicyOf({
     rules: [
       {
         expression:
-          "variables.isBound || variables.isClaimed || variables.isOwnKubeconfig || variables.isLease || variables.isEvent || variables.isBinding || variables.isNewBinding || variables.isCrd",
+          "variables.isBound || variables.isClaimed || variables.isOwnKubeconfig || variables.isLease || variables.isEvent || variables.isBinding || variables.isNewBinding || variables.isCrd || variables.isUpdate",
         message: `the konnector may write only bound APIs, accepted claims and its own objects`,
       },
       {
-        expression: `variables.isOwnKubeconfig || variables.isLease || variables.isEvent || variables.isBinding || variables.isNewBinding || variables.isBound || !${isSystemNamespace("variables.place")}`,
+        expression: `variables.isOwnKubeconfig || variables.isLease || variables.isEvent || variables.isBinding || variables.isNewBinding || variables.isUpdate || variables.isBound || !${isSystemNamespace("variables.place")}`,
         message: "the konnector may not write claimed objects into namespaces of Kubernetes or of Klutch",
       },
       {
@@ -205,6 +214,11 @@ export function konnectorPolicyOf({
       {
         expression: `!variables.isNewBinding || (${isModestBinding})`,
         message: "the konnector may create only bindings that accept no permission claim",
+      },
+      {
+        expression: `!variables.isUpdate || (${isModestUpdate})`,
+        message:
+          "the konnector may change only the tag of its own image, to the version of a release that is allowed",
       },
       {
         expression: `!variables.isCrd || (${isApi("object.metadata.name")} && has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(owner, ${isOwner}) && (!has(object.spec.conversion) || object.spec.conversion.strategy != 'Webhook'))`,

@@ -31,6 +31,8 @@ test("a ClusterBinding in order is taken as it is", () => {
     limits: new Map(),
     canary: {},
     newAPIs: [],
+    wantedKonnector: undefined,
+    konnectorUpdates: undefined,
     status: good.status,
   });
 });
@@ -155,4 +157,15 @@ test("whatever is put in the place of any field, nothing is thrown and everythin
     }),
     { numRuns: 3_000 },
   );
+});
+
+test("the wanted version is that of a release or nothing, whatever the provider writes", () => {
+  const wanted = (version: unknown): unknown =>
+    parseClusterBinding({
+      ...good,
+      metadata: { ...good.metadata, annotations: { "klutch.anynines.com/konnector-version": version } },
+    }).wantedKonnector;
+  assert.equal(wanted("v1.6.1"), "v1.6.1");
+  for (const text of ["v1.6.1@sha256:0", "v1.6.1 --privileged", "latest", "", 16, null, "v1.6.1\n"])
+    assert.equal(wanted(text), undefined);
 });

@@ -2,7 +2,8 @@
 import { isDnsSubdomain, listAt, numberAt, plainText, textAt, valueAt } from "@klutch/kube-core";
 import type { Canary, ClusterBindingStatus } from "../kinds/cluster-binding.ts";
 import type { AnnouncedApi, LocalSecretKeyRef } from "../kinds/common.ts";
-import { kubeconfigKey } from "../names.ts";
+import { type KonnectorUpdates, parseKonnectorUpdates, releaseVersion } from "../konnector-updates.ts";
+import { kubeconfigKey, wantedKonnectorLabel } from "../names.ts";
 import type { ApiLimit } from "../object-limit.ts";
 import { renewalUrlOf } from "../renewal.ts";
 import { parseAnnouncedApis } from "./announced-apis.ts";
@@ -23,6 +24,10 @@ export interface ForeignClusterBinding {
   readonly canary: Canary;
   /** APIs that the provider announces. They are no part of `status` either. */
   readonly newAPIs: readonly AnnouncedApi[];
+  /** Version of a release that the provider wants the konnector to run. */
+  readonly wantedKonnector: string | undefined;
+  /** Words of the konnector about updates. They are no part of `status` either. */
+  readonly konnectorUpdates: KonnectorUpdates | undefined;
   readonly status: ClusterBindingStatus;
 }
 
@@ -42,8 +47,15 @@ export function parseClusterBinding(object: unknown): ForeignClusterBinding {
     limits: limitsOf(valueAt(object, "status")),
     canary: canaryOf(valueAt(object, "status", "canary")),
     newAPIs: parseAnnouncedApis(valueAt(object, "status", "newAPIs")),
+    wantedKonnector: wantedOf(object),
+    konnectorUpdates: parseKonnectorUpdates(valueAt(object, "status", "konnectorUpdates")),
     status: statusOf(valueAt(object, "status")),
   };
+}
+
+function wantedOf(object: unknown): string | undefined {
+  const wanted = textAt(object, "metadata", "annotations", wantedKonnectorLabel);
+  return releaseVersion(wanted) === undefined ? undefined : wanted;
 }
 
 function canaryOf(canary: unknown): Canary {

@@ -7,9 +7,16 @@ import {
   integer,
   list,
   object,
+  oneOf,
   type Schema,
   string,
 } from "@klutch/schema";
+import {
+  type KonnectorUpdates,
+  mostUpdateWords,
+  releaseVersionPattern,
+  updateLines,
+} from "../konnector-updates.ts";
 import { bindGroup, boundByAnnotation, clusterNameAnnotation } from "../names.ts";
 import {
   ageColumn,
@@ -48,6 +55,8 @@ export interface ClusterBindingStatus {
   /** Public key with which the agent can come back after its credential has expired. */
   readonly renewalKey?: string | undefined;
   readonly canary?: Canary | undefined;
+  /** Absent where the konnector does not follow. */
+  readonly konnectorUpdates?: KonnectorUpdates | undefined;
   /** Number of APIs that the app cluster has bound. */
   readonly boundAPIs?: number | undefined;
   /** Kinds whose number is limited for the app cluster. */
@@ -95,6 +104,23 @@ const canary: Schema<Canary> = object(
   { description: "A probe that takes the way of claims, up and down, each minute." },
 );
 
+const konnectorUpdates: Schema<KonnectorUpdates> = object(
+  {
+    line: oneOf(updateLines, {
+      description:
+        "patch follows to versions of the same minor version, minor to those of the same major version.",
+    }),
+    floor: string({ pattern: releaseVersionPattern, description: "The lowest version that is allowed." }),
+  },
+  {
+    problem: string({ maxLength: mostUpdateWords, description: "Why the wanted version is not run." }),
+  },
+  {
+    description:
+      "Updates of the konnector that the app cluster's operator allows. Written by the konnector; absent where none are allowed.",
+  },
+);
+
 const status: Schema<ClusterBindingStatus> = object(
   {},
   {
@@ -112,6 +138,7 @@ const status: Schema<ClusterBindingStatus> = object(
         "Public key of the app cluster, with which the konnector can get a new credential after its own has expired.",
     }),
     canary,
+    konnectorUpdates,
     boundAPIs: integer({ description: "How many APIs the app cluster has bound. Written by the backend." }),
     limits: list(resourceLimit, {
       description: "Kinds whose number is limited for the app cluster. Written by the backend.",

@@ -14,6 +14,7 @@ import {
   clusterBindings,
   type ForeignClusterBinding,
   klutchVersion,
+  type KonnectorUpdates,
   parseClusterBinding,
 } from "@klutch/api";
 import { isUnauthorized } from "@klutch/kube";
@@ -35,6 +36,7 @@ import type { Part } from "../../lifecycle.ts";
 import { bringCredential, ConsumerWriteError } from "../../provider-connection/bring-credential.ts";
 import type { CredentialStore, ProviderConnection } from "../../provider-connection/provider-connection.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
+import type { Updates } from "../updates/reconciler.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import { ProviderSecretWatch } from "./provider-secret-watch.ts";
 import { statusOf } from "./status.ts";
@@ -55,6 +57,10 @@ export interface ClusterBindingOptions extends ProviderParts {
   readonly reportLimits: (limits: ReadonlyMap<string, ApiLimit>) => void;
   /** Called with the APIs that the provider announces, each time when these change. */
   readonly reportAdditions: (announced: readonly AnnouncedApi[]) => void;
+  /** Has the words about updates. Undefined where the konnector does not follow them. */
+  readonly updates: Pick<Updates, "said" | "onChange"> | undefined;
+  /** Called with the version that the provider wants, each time the ClusterBinding is read. */
+  readonly reportWanted: (version: string | undefined) => void;
   /** Called when a heartbeat arrives that this agent did not send. `version`: of the konnector that sent it, in its own words. */
   readonly reportOther: (version: string) => void;
 }
@@ -63,6 +69,7 @@ export interface ClusterBindingOptions extends ProviderParts {
 interface Said {
   readonly conditions: readonly NewCondition[];
   readonly renewalKey: string | undefined;
+  readonly updates: KonnectorUpdates | undefined;
 }
 
 /** A konnector that held the lease before may have sent a heartbeat that arrives this late. */
@@ -99,6 +106,9 @@ export class ClusterBindingReconciler implements Part {
     using _one = this.#controller.watch(own.informer, key);
     using _two =
       credentials === undefined ? undefined : this.#controller.watch(credentials.cache.informer, key);
+    using _three = this.#options.updates?.onChange(() =>
+      this.#controller.enqueue(clusterBindingName, { reason: wakeReasons.updatesSaid }),
+    );
     this.#controller.enqueue(clusterBindingName, { reason: wakeReasons.started });
     await this.#controller.start({ signal });
   }
@@ -119,6 +129,7 @@ export class ClusterBindingReconciler implements Part {
     this.#options.reportLimits(binding.limits);
     if (!jsonEqual(this.#announced, binding.newAPIs)) this.#options.reportAdditions(binding.newAPIs);
     this.#announced = binding.newAPIs;
+    this.#options.reportWanted(binding.wantedKonnector);
     try {
       const secretValid = await this.#bringCredential(binding, call);
       if (secretValid === "unknown") return undefined;
@@ -167,12 +178,15 @@ export class ClusterBindingReconciler implements Part {
     const { heartbeatMs } = runtime.timing;
     this.#notice(status);
     const next = statusOf(binding, { conditions, renewalKey, now, heartbeatMs });
-    const said = { conditions, renewalKey };
+    const updates = this.#options.updates?.said();
+    const said = { conditions, renewalKey, updates };
     const isNews = !jsonEqual(said, this.#said) || next.lastHeartbeatTime !== status.lastHeartbeatTime;
     // What another konnector changed is put right with the next heartbeat: else the two would answer each other without end.
-    if (jsonEqual(next, status) || !isNews) return;
+    const isSaid = jsonEqual(updates, binding.konnectorUpdates);
+    if ((jsonEqual(next, status) && isSaid) || !isNews) return;
     const ref = { namespace: provider.tenant.namespace, name: clusterBindingName };
-    const patch = { metadata: { resourceVersion }, status: next };
+    const words = isSaid ? {} : { konnectorUpdates: wordsOf(updates) };
+    const patch = { metadata: { resourceVersion }, status: { ...next, ...words } };
     const options = { subresource: "status", signal };
     const answer = await provider.client.mergePatch<DynamicObject>(clusterBindings, ref, patch, options);
     const kept = parseClusterBinding(answer).status.renewalKey;
@@ -199,6 +213,11 @@ export class ClusterBindingReconciler implements Part {
       ? error.message
       : `the heartbeat could not be written: ${this.#options.connection.describe(error)}`;
   }
+}
+
+/** A merge patch keeps fields that are absent: an old problem, and all words of a konnector that followed before. */
+function wordsOf(updates: KonnectorUpdates | undefined): object | null {
+  return updates === undefined ? null : { ...updates, problem: updates.problem ?? null };
 }
 
 function failed(message: string): NewCondition {

@@ -1,5 +1,5 @@
 /** APIServiceBindings and the Secrets they name become connections, one for each provider. A key is a Secret. Lives for one term of the lease. */
-import { consumerNamespace, ownBindSecret } from "@klutch/api";
+import { consumerNamespace, type KonnectorUpdateScope, ownBindSecret } from "@klutch/api";
 import { type ClusterConfig, type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import { falseCondition, keyOf, keyOfRef, type NewCondition, refOf, secrets } from "@klutch/kube-core";
 import type { Controller, InformerHandle, ReconcileResult } from "@klutch/kube-runtime";
@@ -13,6 +13,7 @@ import { Provider } from "../../provider/provider.ts";
 import { BindingStatus } from "../binding-status/binding-status.ts";
 import type { OwnBind } from "../../config.ts";
 import { OwnBindReconciler } from "../own-bind/reconciler.ts";
+import { Updates } from "../updates/reconciler.ts";
 import { abandon, isAbandoned } from "../binding/abandon.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 
@@ -25,6 +26,8 @@ export interface ProviderSecretOptions {
   readonly runtime: RuntimeDependencies;
   /** Default: people bind. */
   readonly ownBind?: OwnBind | undefined;
+  /** Default: the konnector does not follow updates. */
+  readonly allowedUpdates?: KonnectorUpdateScope | undefined;
 }
 
 /** Another provider, whose Secret a person brought, makes this cluster bind nothing. */
@@ -46,6 +49,7 @@ export class ProviderSecretReconciler implements Part {
   readonly #controller: Controller;
   /** One, if this konnector binds by itself. */
   readonly #ownBinds: readonly OwnBindReconciler[];
+  readonly #updates: Updates | undefined;
   /** By `namespace/name` of the Secret. */
   readonly #secrets = new Map<string, NamedSecret>();
 
@@ -54,7 +58,8 @@ export class ProviderSecretReconciler implements Part {
     const { bindingCluster, runtime } = options;
     this.#bindings = bindingCluster.pool.acquire({ type: bindingCluster.bindingType });
     this.#status = new BindingStatus(bindingCluster, this.#bindings.cache, runtime);
-    const { ownBind } = options;
+    const { ownBind, allowedUpdates: allowed } = options;
+    this.#updates = allowed === undefined ? undefined : new Updates({ ...options, allowed });
     const parts = { bindings: this.#bindings, status: this.#status };
     this.#ownBinds = ownBind === undefined ? [] : [new OwnBindReconciler({ ...options, ...parts, ownBind })];
     this.#controller = createController(runtime, "providers", (secretKey, { signal }) =>
@@ -68,7 +73,8 @@ export class ProviderSecretReconciler implements Part {
       return [secretKey];
     });
     if (!(await isFilled(this.#bindings.cache.informer, signal))) return;
-    await startAll([this.#controller, this.#status, ...this.#ownBinds], signal);
+    const updates = this.#updates === undefined ? [] : [this.#updates];
+    await startAll([this.#controller, this.#status, ...this.#ownBinds, ...updates], signal);
   }
 
   /** Returns the problems that keep the connections from being current. */
@@ -161,6 +167,7 @@ export class ProviderSecretReconciler implements Part {
       bindings: this.#bindings.cache,
       status: this.#status,
       autoBind: secretKey === ownSecretKey ? ownBind?.autoBind : undefined,
+      updates: this.#updates,
       runtime,
     });
     secret.provider = new Running(provider);
