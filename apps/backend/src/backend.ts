@@ -285,6 +285,7 @@ function createWeb(
           ...common,
           assets,
           lifetimeSeconds: consoleSeconds,
+          acts: config.consoleActs ?? false,
           caches,
           templates,
           prettyName,
