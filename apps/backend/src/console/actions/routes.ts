@@ -43,8 +43,6 @@ export function addActionRoutes(app: Hono, parts: ActionRoutes): void {
     });
   });
   app.all("/console/actions/*", (context) =>
-    answered(context, parts, () =>
-      Promise.reject(new UserError(404, "An action is a POST.", inTheConsole)),
-    ),
+    answered(context, parts, () => Promise.reject(new UserError(404, "An action is a POST.", inTheConsole))),
   );
 }
