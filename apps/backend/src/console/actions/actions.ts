@@ -113,7 +113,7 @@ export function createActions(parts: ActionParts): Actions {
           );
         if (subject.isDone) return false;
         if (subject.state !== state) throw changed();
-        return answering(() => written(subject, anyOf(signal)));
+        return answering(() => written(subject, () => look(action, request.row), anyOf(signal)));
       });
       if (!isNew) return { message: "It was done already." };
       audit.record({ ...record, allowed: true, outcome: "Done", detail: did });
@@ -138,15 +138,21 @@ async function confirmed(
   return opened["state"] ?? "";
 }
 
-/** Returns false if another request was first. */
-async function written(subject: Subject, signal: AbortSignal): Promise<boolean> {
+/** Returns false if another request was first, as with a double click. `look` reads the object again. */
+async function written(
+  subject: Subject,
+  look: () => Promise<Subject | undefined>,
+  signal: AbortSignal,
+): Promise<boolean> {
   try {
     await subject.write({ signal });
     return true;
   } catch (cause) {
     if (isNotFound(cause)) return false;
-    if (isConflict(cause)) throw changed(cause);
-    throw cause;
+    if (!isConflict(cause)) throw cause;
+    const now = await look();
+    if (now !== undefined && !now.isDone) throw changed(cause);
+    return false;
   }
 }
 
