@@ -193,7 +193,7 @@ export interface Change<C extends Collection = Collection> {
 }
 
 /** Names of the actions. */
-export const actionNames = ["revoke-grant"] as const;
+export const actionNames = ["revoke-grant", "remove-member"] as const;
 export type ActionName = (typeof actionNames)[number];
 
 /** An action that the viewer may do to the object behind one row, in words for a confirmation. */

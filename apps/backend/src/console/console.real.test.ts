@@ -108,6 +108,7 @@ for (const [index, type] of [clusterBindings, apiServiceExportTemplates, databas
   await allowPeople(client, `sees-${index}`, ruleOn(type, ["list"]), operator);
 
 await allowPeople(client, "lists-grants", ruleOn(grants, ["list"]), operator);
+await allowPeople(client, "lists-members", ruleOn(tenants, ["list"]), operator);
 await allowPeople(client, "deletes-grants", ruleOn(grants, ["delete"]), operator);
 
 /** Every answer that any browser got. */
@@ -266,7 +267,7 @@ test("the page has a strict policy with its own nonce, and no path leads out of 
   }
 });
 
-actionTests({ client, get, logIn, idsOf, base: () => service.url });
+actionTests({ client, operator, get, logIn, idsOf, base: () => service.url });
 
 test("a change arrives at those who may see it, and rows go when a member is removed or a right is taken", async () => {
   const [all, member] = [await logIn("operator"), await logIn("developer")];

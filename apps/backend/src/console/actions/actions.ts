@@ -19,6 +19,7 @@ import type { Session } from "../../sessions/sessions.ts";
 import type { Board } from "../board.ts";
 import type { RightsOf } from "../rights.ts";
 import type { Action, Subject } from "./action.ts";
+import { createRemoveMember } from "./remove-member.ts";
 import { createRevokeGrant } from "./revoke-grant.ts";
 
 /** Parts of the actions. */
@@ -51,7 +52,7 @@ export interface Actions {
 
 /** Returns all actions that the console has. */
 export function allActions(client: KubeClient): readonly Action[] {
-  return [createRevokeGrant(client)];
+  return [createRevokeGrant(client), createRemoveMember(client)];
 }
 
 /** Time in which a person confirms. */

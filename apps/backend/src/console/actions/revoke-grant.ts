@@ -15,6 +15,51 @@ import type { Action, Subject } from "./action.ts";
 
 const [nameLimit, apiLimit] = [100, 200];
 
+/** Objects beside a Grant in its tenant. */
+export interface Beside {
+  readonly records: readonly Grant[];
+  readonly exports: readonly APIServiceExport[];
+}
+
+/** Reads them at the API server. */
+export async function readBeside(
+  client: KubeClient,
+  scope: { readonly namespace: string; readonly signal: AbortSignal },
+): Promise<Beside> {
+  const [records, exports] = await Promise.all([
+    Array.fromAsync(client.listAll<Grant>(grants, scope)),
+    Array.fromAsync(client.listAll<APIServiceExport>(apiServiceExports, scope)),
+  ]);
+  return { records, exports };
+}
+
+/** Returns the APIs without a Grant once those with these names are gone, and true if then nothing is left, as the controller of Grants decides. */
+export function endsOf(
+  names: readonly string[],
+  { records, exports }: Beside,
+): { readonly ends: readonly string[]; readonly isEnd: boolean } {
+  const kept = records.filter(({ metadata }) => !names.includes(metadata.name ?? ""));
+  const doomed = records.filter((one) => !kept.includes(one));
+  const apis = doomed.filter(({ spec }) => grantsFor(kept, spec.api).length === 0);
+  const ends = [...new Set(apis.map(({ spec }) => crdNameOf(spec.api)))].toSorted();
+  const isEnd =
+    ends.length > 0 &&
+    kept.every(({ metadata }) => metadata.deletionTimestamp !== undefined) &&
+    exports.every((one) => ends.includes(one.metadata.name ?? "") || isRevokedExport(one));
+  return { ends, isEnd };
+}
+
+/** Says what the loss of APIs means. */
+export function lossOf(ends: readonly string[]): string {
+  const names = plainText(ends.join(", "), 4 * apiLimit);
+  return (
+    `The app cluster loses ${names}: objects stay in the control plane, and are no longer synced. ` +
+    "A kubectl bind by a person who may bind gives the access back."
+  );
+}
+
+export const endOfAll = "No other API is left: the credentials of the app cluster end as well.";
+
 /** Creates it. `client` writes with the backend's own rights. */
 export function createRevokeGrant(client: KubeClient): Action {
   return {
@@ -26,14 +71,10 @@ export function createRevokeGrant(client: KubeClient): Action {
       if (namespace === "" || name === "" || rest.length > 0) return undefined;
       const grant = await client.find<Grant>(grants, { namespace, name }, { signal });
       if (grant === undefined) return undefined;
-      const scope = { namespace, signal };
-      const [records, exports] = await Promise.all([
-        Array.fromAsync(client.listAll<Grant>(grants, scope)),
-        Array.fromAsync(client.listAll<APIServiceExport>(apiServiceExports, scope)),
-      ]);
+      const beside = await readBeside(client, { namespace, signal });
       const preconditions = { uid: grant.metadata.uid, resourceVersion: grant.metadata.resourceVersion };
       return {
-        ...wordsOf(grant, { records, exports }),
+        ...wordsOf(grant, beside),
         write: async (options) =>
           void (await client.delete(grants, { namespace, name }, { preconditions, ...options })),
       };
@@ -42,31 +83,23 @@ export function createRevokeGrant(client: KubeClient): Action {
 }
 
 /** Returns the subject without its write. Names are words of strangers: they are bounded here, and text on the page. */
-export function wordsOf(
-  { metadata, spec }: Grant,
-  beside: { readonly records: readonly Grant[]; readonly exports: readonly APIServiceExport[] },
-): Omit<Subject, "write"> {
+export function wordsOf({ metadata, spec }: Grant, beside: Beside): Omit<Subject, "write"> {
   const { namespace = "", name = "", uid = "", resourceVersion = "", deletionTimestamp } = metadata;
   const { identity } = spec;
   const api = plainText(crdNameOf(spec.api), apiLimit);
   const who = displayName(identity.displayName) ?? plainText(identity.user, nameLimit);
-  const others = beside.records.filter((one) => one.metadata.name !== name);
-  const same = grantsFor(others, spec.api).length;
-  const isLast = same === 0;
-  const isEnd =
-    isLast &&
-    others.every((one) => one.metadata.deletionTimestamp !== undefined) &&
-    beside.exports.every((one) => one.metadata.name === crdNameOf(spec.api) || isRevokedExport(one));
+  const { ends, isEnd } = endsOf([name], beside);
+  const isLast = ends.length > 0;
+  const same = grantsFor(beside.records, spec.api).filter((one) => one.metadata.name !== name).length;
   return {
     needs: [{ verb: "delete", group: grants.group, resource: grants.plural, namespace, name }],
     tenant: namespace,
     title: `Revoke the Grant of ${who} for ${api} in tenant ${namespace}`,
     consequences: [
       isLast
-        ? `It is the last Grant for ${api}: the app cluster loses this API. Its objects stay in the control plane, and are no longer synced. ` +
-          "A kubectl bind by a person who may bind it gives the access back."
+        ? `It is the last Grant for ${api}. ${lossOf(ends)}`
         : `The app cluster keeps ${api}: ${same === 1 ? "1 other Grant names" : `${same} other Grants name`} it.`,
-      ...(isEnd ? ["No other API is left: the credentials of the app cluster end as well."] : []),
+      ...(isEnd ? [endOfAll] : []),
       `${who} stays a member of the app cluster, and can bind again while they have the right to.`,
     ],
     state: JSON.stringify([uid, resourceVersion, isLast, isEnd]),

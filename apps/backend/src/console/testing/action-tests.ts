@@ -1,10 +1,10 @@
 /** Tests of the actions, which run within those of the console, at their cluster and people. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Grant, grantFinalizer, grants } from "@klutch/api";
+import { type Grant, grantFinalizer, grants, identityAnnotation, membersAnnotation } from "@klutch/api";
 import type { KubeClient } from "@klutch/kube";
-import { clusterRoleBindings } from "@klutch/kube-core";
-import { waitFor } from "@klutch/kube-testing";
+import { clusterRoleBindings, type KubeObject, namespaces } from "@klutch/kube-core";
+import { allowPeople, ruleOn, waitFor } from "@klutch/kube-testing";
 import type { OfferedAction, Viewer } from "@klutch/overview";
 import { TestBrowser } from "../../testing/browser.ts";
 import type { DexPerson } from "../../testing/dex.ts";
@@ -41,6 +41,8 @@ export interface Answer {
 /** The console's cluster and its people: `operator` sees all and may delete Grants by `deletes-grants`, `developer` is a member of `mine`. */
 export interface ActionStage {
   readonly client: KubeClient;
+  /** Subjects of the operator's name in RBAC. */
+  readonly operator: Parameters<typeof allowPeople>[3];
   readonly logIn: (person: DexPerson) => Promise<TestBrowser>;
   readonly get: (browser: TestBrowser, path: string, init?: RequestInit) => Promise<Answer>;
   readonly idsOf: (browser: TestBrowser, collection: string) => Promise<readonly string[]>;
@@ -49,11 +51,12 @@ export interface ActionStage {
 }
 
 /** Adds the tests. */
-export function actionTests({ client, logIn, get, idsOf, base }: ActionStage): void {
+export function actionTests({ client, operator, logIn, get, idsOf, base }: ActionStage): void {
   const someTime = "2026-11-28T10:00:00Z";
   /** Creates the Grant of a person with markup for a name. */
-  const createGrant = async (namespace: string, name: string): Promise<void> => {
-    const identity = { issuer: "https://issuer.example", subject: `the-id-of-${name}`, user: `oidc:${name}` };
+  const createGrant = async (namespace: string, name: string, more: object = {}): Promise<void> => {
+    const [issuer, subject] = ["https://issuer.example", `the-id-of-${name}`];
+    const identity = { issuer, subject, user: `oidc:${name}`, ...more };
     await client.create<Grant>(grants, {
       apiVersion: "klutch.anynines.com/v1alpha1",
       kind: "Grant",
@@ -88,7 +91,7 @@ export function actionTests({ client, logIn, get, idsOf, base }: ActionStage): v
       await createGrant(tenant, name);
     const [all, member] = [await logIn("operator"), await logIn("developer")];
     await waitFor("the Grants", async () => (await idsOf(all, "grants")).length === 3);
-    assert.deepEqual((await get(all, "api/viewer")).body.actions, ["grants"]);
+    assert.deepEqual((await get(all, "api/viewer")).body.actions, ["grants", "members"]);
     // Members see their Grants, and may not delete them by kubectl either; a guessed one of others is not there.
     assert.deepEqual(await offersOf(member, "grants", "mine/one"), []);
     assert.deepEqual(await offersOf(member, "grants", "theirs/other"), []);
@@ -193,5 +196,55 @@ export function actionTests({ client, logIn, get, idsOf, base }: ActionStage): v
     await waitFor("the right to go", async () => (await confirm("mine/one", late)).status === 403);
     assert.deepEqual(await offersOf(all, "grants", "mine/one"), []);
     assert.notEqual(await client.find(grants, { namespace: "mine", name: "one" }), undefined);
+  });
+
+  test("a member is removed with their Grants by one who may change the tenant, and one who joined at the same moment makes it another question", async () => {
+    const [all, member] = [await logIn("operator"), await logIn("developer")];
+    const rows = async (): Promise<readonly string[]> => {
+      const ids = await idsOf(all, "members");
+      return ids.filter((id) => id.startsWith("theirs/"));
+    };
+    await waitFor("the member", async () => (await rows()).length === 1);
+    const [row = ""] = await rows();
+    assert.equal(row, "theirs//someone-else");
+    await createGrant("theirs", "joined", { subject: "someone-else" });
+    await createGrant("theirs", "stranger", { issuer: "https://elsewhere.example" });
+    await allowPeople(client, "deletes-grants-again", ruleOn(grants, ["delete"]), operator);
+    await waitFor("the right", async () => (await offersOf(all, "grants", "theirs/other")).length === 1);
+    assert.deepEqual(await offersOf(all, "members", row), [], "without the right to patch namespaces");
+    await allowPeople(client, "patches", ruleOn(namespaces, ["patch"], ["theirs"]), operator);
+    const offerOf = async (): Promise<OfferedAction> => {
+      const offers = await waitFor("the right", async () => {
+        const found = await offersOf(all, "members", row);
+        return found.length > 0 ? found : undefined;
+      });
+      const [offer] = offers;
+      assert.ok(offer);
+      return offer;
+    };
+    const own = { "sec-fetch-site": "same-origin", "content-type": "application/json" };
+    const confirm = (browser: TestBrowser, { token }: OfferedAction): Promise<Answer> =>
+      get(browser, "actions/remove-member", {
+        method: "POST",
+        headers: own,
+        body: JSON.stringify({ row, token }),
+      });
+    const before = await offerOf();
+    assert.match(before.consequences.join(" "), /Their Grant there is revoked. The app cluster keeps all/);
+    const joined = JSON.stringify([{ issuer: "https://issuer.example", subject: "late", since: someTime }]);
+    const annotations = { [membersAnnotation]: joined };
+    await client.mergePatch(namespaces, { name: "theirs" }, { metadata: { annotations } });
+    assert.equal((await confirm(all, before)).status, 409);
+    const now = await offerOf();
+    assert.equal((await confirm(member, now)).status, 403);
+    assert.equal((await confirm(all, now)).status, 200);
+    assert.match((await confirm(all, now)).body.message, /done already/);
+    const { metadata } = await client.get<KubeObject>(namespaces, { name: "theirs" });
+    assert.equal(metadata.annotations?.[identityAnnotation], "#abc2");
+    assert.equal(metadata.annotations[membersAnnotation], joined);
+    await waitFor("the Grant to go", async () => {
+      const { items } = await client.list(grants, { namespace: "theirs" });
+      return items.map(({ metadata: { name } }) => name).join() === "other,stranger";
+    });
   });
 }

@@ -26,6 +26,7 @@ export const members: Page<MemberRow> = {
     },
   ],
   heading: ({ name }) => name,
+  more: (row) => <RowActions collection="members" row={row.id} version={row} />,
   details: (row) => [
     ["Tenant", <Text key="" of={row.tenant} />],
     ["Identity provider", <Text key="" of={row.issuer} />],
