@@ -124,6 +124,7 @@ export function createBackend(options: BackendOptions): Backend {
     isGranted: mayBind && createIsGranted({ ...recordsOf(caches), mayBind }),
     mayAdd: createMayAdd({ ...recordsOf(caches), mayBind }),
     renewalUrl: config.servesLogin ? renewalUrlFor(config) : undefined,
+    credentialEnds: ends,
     credentials: withoutControlPlane(
       ends.remembering(
         createCredentialIssuer({ ...issuer, client: controllerClient, accounts: caches.accounts }),

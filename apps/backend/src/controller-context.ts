@@ -20,6 +20,7 @@ import type { IsGranted } from "./authorization/grants.ts";
 import type { Limits } from "./limits.ts";
 import type { ExportTemplates } from "./export-templates.ts";
 import type { CredentialIssuer } from "./provisioning/credentials.ts";
+import type { CredentialEnds } from "./states/credential-ends.ts";
 
 /** Caches of the provider cluster. */
 export interface Caches {
@@ -45,6 +46,8 @@ export interface ControllerContext {
   readonly caches: Caches;
   readonly exportTemplates: ExportTemplates;
   readonly credentials: CredentialIssuer;
+  /** Ends of the credentials that `credentials` issued or checked. */
+  readonly credentialEnds: Pick<CredentialEnds, "endOf" | "onChange">;
   /** URL at which konnectors renew credentials; undefined if this backend serves no HTTP routes. */
   readonly renewalUrl: string | undefined;
   readonly consumerScope: InformerScope;

@@ -172,7 +172,8 @@ export function clusterRow(binding: KubeObject, tenant: Tenant | undefined, fact
     members: tenant?.status?.memberCount ?? 0,
     version: plainText(status.konnectorVersion ?? "", 40),
     lastHeartbeat,
-    credentialEnds: undefined,
+    // Of the Tenant, which accounts of app clusters cannot write.
+    credentialEnds: time(tenant?.status?.credentialEndsAt),
     ...facts,
     health: deletionTimestamp === undefined ? rest : "deleting",
     problem: problem === undefined ? "" : problemText(problem),
