@@ -21,13 +21,16 @@ const inTheConsole = "Use the button in the console. Nothing was changed.";
 /** Adds them; before the other routes of the console, which answer for all other paths. */
 export function addActionRoutes(app: Hono, parts: ActionRoutes): void {
   const { actions, login, gate } = parts;
-  app.get("/console/api/actions", (context) =>
-    answered(context, parts, async () => {
+  app.get("/console/api/actions", (context) => {
+    // Each is some requests to the API server.
+    const held = heldOff(gate, context);
+    if (held !== undefined) return held;
+    return answered(context, parts, async () => {
       const session = await login.session(context);
       const { collection = "", row = "" } = context.req.query();
       return context.json({ actions: await actions.offered(session, collectionOf(collection), row) });
-    }),
-  );
+    });
+  });
   app.post("/console/actions/:name", (context) => {
     const held = heldOff(gate, context);
     if (held !== undefined) return held;
