@@ -20,7 +20,6 @@ import type { IsGranted } from "./authorization/grants.ts";
 import type { Limits } from "./limits.ts";
 import type { ExportTemplates } from "./export-templates.ts";
 import type { CredentialIssuer } from "./provisioning/credentials.ts";
-import type { CredentialEnds } from "./states/credential-ends.ts";
 
 /** Caches of the provider cluster. */
 export interface Caches {
@@ -40,6 +39,14 @@ export interface Caches {
   readonly limitQuotas: Informer<KubeObject>;
 }
 
+/** Ends of credentials, as far as this process has checked them. */
+export interface KnownEnds {
+  /** Returns milliseconds since the epoch, undefined for a credential that does not end; or `unknown`. */
+  endOf(namespace: string): number | undefined | "unknown";
+  /** Calls `handler` with the cluster namespace when an end becomes known or changes. */
+  onChange(handler: (namespace: string) => void): void;
+}
+
 /** Shared by all controllers. */
 export interface ControllerContext {
   readonly client: KubeClient;
@@ -47,7 +54,7 @@ export interface ControllerContext {
   readonly exportTemplates: ExportTemplates;
   readonly credentials: CredentialIssuer;
   /** Ends of the credentials that `credentials` issued or checked. */
-  readonly credentialEnds: Pick<CredentialEnds, "endOf" | "onChange">;
+  readonly credentialEnds: KnownEnds;
   /** URL at which konnectors renew credentials; undefined if this backend serves no HTTP routes. */
   readonly renewalUrl: string | undefined;
   readonly consumerScope: InformerScope;

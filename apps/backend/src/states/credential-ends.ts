@@ -5,7 +5,7 @@ import type { CredentialIssuer, IssuedCredential } from "../provisioning/credent
 /** The ends by cluster namespace. */
 export class CredentialEnds {
   readonly #ends = new Map<string, number>();
-  /** Namespaces whose credential was checked or revoked: for them an absent end means that there is none. */
+  /** Namespaces whose credential was checked or revoked: without an end there, it does not end. */
   readonly #known = new Set<string>();
   readonly #handlers = new Set<(namespace: string) => void>();
 

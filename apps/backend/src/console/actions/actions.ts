@@ -29,7 +29,7 @@ export interface ActionParts {
   readonly mayDo: MayDo;
   readonly rightsOf: RightsOf;
   readonly board: Pick<Board, "visible">;
-  /** Of a kind of its own, so that no cookie is a token. */
+  /** Seals a kind of its own, so that no cookie is a token. */
   readonly sealer: Sealer;
   readonly audit: Audit;
   readonly signal: AbortSignal;
@@ -101,7 +101,7 @@ export function createActions(parts: ActionParts): Actions {
         return { action: found, state: await confirmed(sealer, session, name, request) };
       });
       const subject = await look(action, request.row);
-      // It is as the person wants it; nothing is told of an object that is there.
+      // It is as the person wants it, and the answer tells nothing of any object.
       if (subject === undefined) return { message: "It was done already." };
       const { tenant, apis, did } = subject;
       const record = { decision: "act", asker, tenant, apis } as const;

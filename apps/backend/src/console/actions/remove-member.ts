@@ -128,7 +128,7 @@ async function endGrants(
       throw new UserError(
         503,
         `The member is removed, but their Grant ${name} ${why}.`,
-        "Revoke what is left on the page Grants.",
+        "Revoke the rest on the page Grants.",
         { cause },
       );
     }

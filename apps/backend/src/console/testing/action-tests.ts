@@ -82,7 +82,7 @@ export function actionTests({ client, operator, logIn, get, idsOf, base }: Actio
     return (JSON.parse(html) as { readonly actions: readonly OfferedAction[] }).actions;
   };
 
-  test("only a person with the right to delete a Grant is offered to revoke it, and all else that asks is refused", async () => {
+  void test("only a person with the right to delete a Grant is offered to revoke it, and all else that asks is refused", async () => {
     for (const [tenant, name] of [
       ["mine", "one"],
       ["mine", "two"],
@@ -143,7 +143,7 @@ export function actionTests({ client, operator, logIn, get, idsOf, base }: Actio
     assert.equal((await client.list(grants)).items.length, 3);
   });
 
-  test("a Grant is revoked once, as it was when it was confirmed, and the Tenant says who did it", async () => {
+  void test("a Grant is revoked once, as it was when it was confirmed, and the Tenant says who did it", async () => {
     const all = await logIn("operator");
     const own = { "sec-fetch-site": "same-origin", "content-type": "application/json" };
     const confirm = async (row: string, { token }: Pick<OfferedAction, "token">): Promise<Answer> => {
@@ -198,7 +198,7 @@ export function actionTests({ client, operator, logIn, get, idsOf, base }: Actio
     assert.notEqual(await client.find(grants, { namespace: "mine", name: "one" }), undefined);
   });
 
-  test("a member is removed with their Grants by one who may change the tenant, and one who joined at the same moment makes it another question", async () => {
+  void test("a member is removed with their Grants by one who may change the tenant, and one who joined at the same moment makes it another question", async () => {
     const [all, member] = [await logIn("operator"), await logIn("developer")];
     const rows = async (): Promise<readonly string[]> => {
       const ids = await idsOf(all, "members");
