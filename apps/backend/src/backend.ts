@@ -124,6 +124,7 @@ export function createBackend(options: BackendOptions): Backend {
     isGranted: mayBind && createIsGranted({ ...recordsOf(caches), mayBind }),
     mayAdd: createMayAdd({ ...recordsOf(caches), mayBind }),
     renewalUrl: config.servesLogin ? renewalUrlFor(config) : undefined,
+    credentialEnds: ends,
     credentials: withoutControlPlane(
       ends.remembering(
         createCredentialIssuer({ ...issuer, client: controllerClient, accounts: caches.accounts }),
@@ -285,6 +286,7 @@ function createWeb(
           ...common,
           assets,
           lifetimeSeconds: consoleSeconds,
+          acts: config.consoleActs ?? false,
           caches,
           templates,
           prettyName,

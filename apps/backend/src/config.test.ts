@@ -175,6 +175,14 @@ test("programs bind only if they are named, with a scope that has a default, and
     );
 });
 
+test("people act only in a console", async () => {
+  assert.equal((await readConfig(good, {})).consoleActs, false);
+  await assert.rejects(
+    readConfig([...good, "--console-actions"], {}),
+    /--console-actions=true needs a console: set --console-assets/,
+  );
+});
+
 test("logins on another device need a public client of their own", async () => {
   assert.equal((await readConfig(good, {})).oidc.deviceClientId, undefined);
   const { oidc } = await readConfig([...good, "--oidc-device-client-id=klutch-device"], {});

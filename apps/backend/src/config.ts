@@ -94,6 +94,8 @@ export interface BackendConfig {
   readonly consoleAssets?: Assets | undefined;
   /** Lifetime of sessions of the console in seconds; undefined: there are none, and no console. */
   readonly consoleSeconds?: number | undefined;
+  /** True to let people act in the console. Default false. */
+  readonly consoleActs?: boolean | undefined;
   /** Proxies in front that append to `X-Forwarded-For`. */
   readonly trustedProxies: number;
   /** Lifetime of an app cluster's credentials in seconds; undefined: they do not end. */

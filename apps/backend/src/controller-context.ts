@@ -41,12 +41,22 @@ export interface Caches {
   readonly limitQuotas: Informer<KubeObject>;
 }
 
+/** Ends of credentials, as far as this process has checked them. */
+export interface KnownEnds {
+  /** Returns milliseconds since the epoch, undefined for a credential that does not end; or `unknown`. */
+  endOf(namespace: string): number | undefined | "unknown";
+  /** Calls `handler` with the cluster namespace when an end becomes known or changes. */
+  onChange(handler: (namespace: string) => void): void;
+}
+
 /** Shared by all controllers. */
 export interface ControllerContext {
   readonly client: KubeClient;
   readonly caches: Caches;
   readonly exportTemplates: ExportTemplates;
   readonly credentials: CredentialIssuer;
+  /** Ends of the credentials that `credentials` issued or checked. */
+  readonly credentialEnds: KnownEnds;
   /** URL at which konnectors renew credentials; undefined if this backend serves no HTTP routes. */
   readonly renewalUrl: string | undefined;
   readonly consumerScope: InformerScope;

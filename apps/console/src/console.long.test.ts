@@ -116,6 +116,63 @@ test("markup and floods of characters in names stay text", async () => {
   assert.deepEqual(complaints, []);
 });
 
+test("an action asks first, names object and consequence as text, is sent once, and a refusal offers it as it is now", async () => {
+  const markup = `<img src=x onerror="document.title='owned'">`;
+  await using server = await startWireServer(folder, allRows(5, 5));
+  server.viewer = { ...server.viewer, actions: ["grants"] };
+  const title = `Revoke the Grant of ${markup} for databases.example.org`;
+  server.offered = [
+    { name: "revoke-grant", label: "Revoke", title, consequences: [`${markup} loses it.`], token: "first" },
+  ];
+  const { id } = allRows(5, 5).grants[2] ?? { id: "" };
+  const address = `${server.url}/console/grants?row=${encodeURIComponent(id)}`;
+  await using opened = await open(browser, address);
+  const { page, complaints } = opened;
+  const button = page.locator(".panel").getByRole("button", { name: "Revoke …" });
+  const dialog = page.getByRole("alertdialog");
+  await button.click();
+  assert.match(await dialog.innerText(), /Revoke the Grant of <img[\s\S]*loses it\./);
+  assert.equal(await page.locator("aside img").count(), 0);
+  assert.deepEqual(await violations(page), []);
+  await assertFits(page);
+  await picture(page, "console-action");
+  // The focus is on the question, so Enter does nothing.
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  assert.equal(server.confirmed.length, 0);
+  server.refusal = { error: "The object changed after you opened it.", advice: "Nothing was changed." };
+  await button.click();
+  server.offered = server.offered.map((offer) => ({ ...offer, token: "second" }));
+  await dialog.getByRole("button", { name: "Revoke" }).dblclick();
+  await page.waitForSelector("[role=alert]:has-text('changed after you opened it')");
+  const [sent] = server.confirmed;
+  assert.deepEqual(sent, { path: "/console/actions/revoke-grant", body: { row: id, token: "first" } });
+  assert.equal(server.confirmed.length, 1);
+  server.refusal = undefined;
+  await button.click();
+  await dialog.getByRole("button", { name: "Revoke" }).click();
+  await page.waitForSelector("text=Done: it is revoked.");
+  assert.deepEqual(server.confirmed.at(-1)?.body, { row: id, token: "second" });
+  assert.deepEqual(complaints, []);
+});
+
+test("a console that only reads offers no action and asks for none", async () => {
+  await using server = await startWireServer(folder, allRows(5, 5));
+  const { id } = allRows(5, 5).grants[0] ?? { id: "" };
+  await using opened = await open(browser, "about:blank");
+  const { page } = opened;
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(request.url()));
+  await page.goto(`${server.url}/console/grants?row=${encodeURIComponent(id)}`);
+  await page.waitForSelector(".panel dl");
+  assert.deepEqual(
+    asked.filter((url) => url.includes("/actions")),
+    [],
+  );
+  assert.equal(await page.locator(".panel").getByRole("button").count(), 1);
+});
+
 test("rows that come, change and go by the stream change on the page, also in the open panel", async () => {
   await using server = await startWireServer(folder, allRows(5, 0));
   const { id } = clusterRow(2);

@@ -84,6 +84,8 @@ export const serviceNamespaceAnnotation = "klutch.anynines.com/api-service-names
 export const identityAnnotation = "example-backend.klutch.anynines.com/identity";
 /** Issuer of the identity, which the annotation above leaves out. A backend written in Go does not know it. */
 export const issuerAnnotation = "klutch.anynines.com/identity-issuer";
+/** Issuer of a founder who was removed, which no login has. */
+export const removedIssuer = "klutch:removed";
 /** Client id on cluster namespaces that a program founded by client credentials: such a tenant is never a person's, and no other client's. */
 export const ciClientAnnotation = "klutch.anynines.com/ci-client";
 /** Name of the app cluster, for people, on its ClusterBinding: what `kubectl bind --cluster-name` said. It proves nothing. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Tenant } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
 import { instanceProblem } from "./console-problems.ts";
 import { claimFacts, clusterRow, instanceRow } from "./console-rows.ts";
@@ -82,4 +83,26 @@ test("an app cluster that never reported is pending, and one with a problem says
   ];
   const row = clusterRow(binding({ lastHeartbeatTime: at, conditions }), undefined, facts);
   assert.deepEqual([row.health, row.problem], ["problem", "Healthy Late: silent"]);
+});
+
+test("an app cluster's credential ends as its Tenant says, whatever its own account wrote", () => {
+  const credentialEndsAt = "2026-12-24T00:00:00Z";
+  const [apiVersion, kind] = ["klutch.anynines.com/v1alpha1", "ClusterBinding"];
+  const binding = {
+    apiVersion,
+    kind,
+    metadata: {
+      namespace: "cluster-a",
+      name: "cluster",
+      annotations: { credentialEndsAt: "2099-01-01T00:00:00Z" },
+    },
+    status: { credentialEndsAt: "2099-01-01T00:00:00Z" },
+  };
+  const tenant = (status: object): Tenant => ({ apiVersion, kind: "Tenant", metadata: {}, spec: {}, status });
+  const facts = { apis: [], claims: 0, notReady: 0, heldDeletions: 0 };
+  const endOf = (status: object): string | undefined =>
+    clusterRow(binding, tenant(status), facts).credentialEnds;
+  assert.equal(endOf({ credentialEndsAt }), credentialEndsAt);
+  assert.equal(endOf({}), undefined);
+  assert.equal(endOf({ credentialEndsAt: "soon" }), undefined);
 });

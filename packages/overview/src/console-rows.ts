@@ -172,7 +172,8 @@ export function clusterRow(binding: KubeObject, tenant: Tenant | undefined, fact
     members: tenant?.status?.memberCount ?? 0,
     version: plainText(status.konnectorVersion ?? "", 40),
     lastHeartbeat,
-    credentialEnds: undefined,
+    // Of the Tenant, which accounts of app clusters cannot write.
+    credentialEnds: time(tenant?.status?.credentialEndsAt),
     ...facts,
     health: deletionTimestamp === undefined ? rest : "deleting",
     problem: problem === undefined ? "" : problemText(problem),
@@ -204,12 +205,20 @@ export function offerRow(
   };
 }
 
+/** Returns the id of a member's row. */
+export function memberRowId(
+  namespace: string,
+  { issuer = "", subject }: { readonly issuer?: string | undefined; readonly subject: string },
+): string {
+  return `${namespace}/${plainText(issuer, 200)}/${plainText(subject, 200)}`;
+}
+
 /** Returns the people of a tenant, as the backend wrote them into its status. */
 export function memberRows({ metadata: { namespace = "" }, status }: Tenant): readonly MemberRow[] {
   return (status?.members ?? []).map((member) => {
     const { issuer = "", subject } = member;
     return {
-      id: `${namespace}/${plainText(issuer, 200)}/${plainText(subject, 200)}`,
+      id: memberRowId(namespace, member),
       tenant: namespace,
       name: displayName(member.displayName) ?? word(subject),
       issuer: plainText(issuer, 200),

@@ -12,6 +12,8 @@
  * |                                                      | missed, so rows are loaded after it; `change` with a `Change`, at most one a |
  * |                                                      | second and collection; `viewer` with a `Viewer` when the rights |
  * |                                                      | changed; `end` with a `ConsoleError` when the session is over   |
+ * | `GET /console/api/actions?collection=&row=`          | `OfferedActions`: those that the viewer may do to the object behind a row at this moment |
+ * | `POST /console/actions/<name>` with an `ActionRequest` | `ActionDone`; 409 if the object is not as it was when the action was offered |
  * | `GET /console/login`, `POST /console/logout`         | the login at the identity provider; the end of the session      |
  */
 
@@ -41,6 +43,8 @@ export interface Viewer {
   readonly sessionEndsAt: string;
   /** Name of the provider, as the binding page shows it. */
   readonly provider: string;
+  /** Collections whose rows have actions; absent where the console only reads. */
+  readonly actions?: readonly Collection[];
 }
 
 /** `pending`: too new to say. */
@@ -186,6 +190,39 @@ export interface Change<C extends Collection = Collection> {
   readonly collection: C;
   readonly upserts: readonly RowOf[C][];
   readonly removed: readonly string[];
+}
+
+/** Names of the actions. */
+export const actionNames = ["revoke-grant", "remove-member"] as const;
+export type ActionName = (typeof actionNames)[number];
+
+/** An action that the viewer may do to the object behind one row, in words for a confirmation. */
+export interface OfferedAction {
+  readonly name: ActionName;
+  /** Label of the button, such as `Revoke`. */
+  readonly label: string;
+  /** Names the action and its object. */
+  readonly title: string;
+  readonly consequences: readonly string[];
+  /** Sealed for this session, action and object as it is now. It holds for some minutes. */
+  readonly token: string;
+}
+
+/** Actions of one row; none where the viewer lacks the right. */
+export interface OfferedActions {
+  readonly actions: readonly OfferedAction[];
+}
+
+/** The confirmation of an offered action. */
+export interface ActionRequest {
+  /** Id of the row. */
+  readonly row: string;
+  readonly token: string;
+}
+
+/** Says what was done. */
+export interface ActionDone {
+  readonly message: string;
 }
 
 /** An error in words. */

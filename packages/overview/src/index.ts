@@ -21,6 +21,7 @@ export {
   type ClusterFacts,
   grantRow,
   instanceRow,
+  memberRowId,
   memberRows,
   offerRow,
 } from "./console-rows.ts";

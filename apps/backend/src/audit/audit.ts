@@ -14,6 +14,7 @@ export type Decision =
   | "export"
   | "acceptClaims"
   | "revoke"
+  | "act"
   | "login"
   | "logout";
 
@@ -52,7 +53,7 @@ export interface AuditRecord {
   readonly allowed: boolean;
   /** One word in UpperCamelCase, for programs; the field `reason` of the line. */
   readonly outcome: string;
-  /** The words that the person got, for people. */
+  /** The words that the person got, for people. Of an `act` also what was done. */
   readonly detail?: string | undefined;
   readonly asker?: Asker | undefined;
   /** The cluster namespace. */

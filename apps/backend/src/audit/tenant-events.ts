@@ -69,6 +69,7 @@ function tell(
       "ClaimsAccepted",
       `accepted for ${what}: ${permissionClaims.join(", ") || "none"}`,
     );
+  if (decision === "act") events.recordRoutine(about, "ConsoleAction", `${who} ${detail ?? "acted"}`);
   if (decision === "revoke")
     events.recordRoutine(about, "AccessRevoked", `the Grant of ${who} for ${what} was deleted`);
 }

@@ -18,7 +18,7 @@ export interface ResourceAttributes {
 export type MayDo = (user: User, what: ResourceAttributes, signal: AbortSignal) => Promise<boolean>;
 
 /** An answer holds this long, so that a page that is loaded again asks nothing. */
-const rememberedMs = 10_000;
+const defaultRememberedMs = 10_000;
 const mostRemembered = 10_000;
 const timeoutMs = 5_000;
 
@@ -30,11 +30,14 @@ export interface MayDoOptions {
   readonly unanswered: string;
   /** Longest wait for one answer in milliseconds. Default 5,000. */
   readonly timeoutMs?: number | undefined;
+  /** Milliseconds for which an answer holds. Default 10,000. */
+  readonly rememberedMs?: number | undefined;
 }
 
 /** Creates the question, with a memory of its own. */
 export function createMayDo({ client, clock, unanswered, ...options }: MayDoOptions): MayDo {
-  const answers = createRemembered<boolean>({ clock, forMs: rememberedMs, most: mostRemembered });
+  const forMs = options.rememberedMs ?? defaultRememberedMs;
+  const answers = createRemembered<boolean>({ clock, forMs, most: mostRemembered });
   const ask = async (user: User, what: ResourceAttributes): Promise<boolean> => {
     const signal = AbortSignal.timeout(options.timeoutMs ?? timeoutMs);
     try {

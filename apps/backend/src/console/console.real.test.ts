@@ -10,6 +10,7 @@ import {
   appClusterBindingAnnotation,
   clusterBindings,
   clusterNameAnnotation,
+  grants,
   identityAnnotation,
   serviceNamespaceAnnotation,
   tenantName,
@@ -24,6 +25,7 @@ import { addressOf, type DexPerson, prepareDex } from "../testing/dex.ts";
 import { databases } from "../testing/provider.ts";
 import { prepareReplicas } from "../testing/replicas.ts";
 import { createTenant, exportRequest, mapNamespace } from "../testing/tenants.ts";
+import { actionTests, type Answer, type Body } from "./testing/action-tests.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -54,7 +56,12 @@ const bomb = Object.fromEntries(
 );
 const markup = "<script>alert(1)</script>\u0000\u202e";
 
-const flags = ["--bind-authorization=everyone", "--oidc-username-claim=email", `--console-assets=${folder}`];
+const flags = [
+  "--bind-authorization=everyone",
+  "--oidc-username-claim=email",
+  `--console-assets=${folder}`,
+  "--console-actions",
+];
 const first = await start("one", ...flags);
 const second = await start("two", ...flags);
 service.route(first.url);
@@ -100,25 +107,9 @@ const operator = [["User", `oidc:${addressOf("operator")}`]] as const;
 for (const [index, type] of [clusterBindings, apiServiceExportTemplates, databases, events].entries())
   await allowPeople(client, `sees-${index}`, ruleOn(type, ["list"]), operator);
 
-/** Fields that these tests read of rows and of answers, each where it is one of them. */
-interface Row {
-  readonly id: string;
-  readonly name: string;
-  readonly health: string;
-  readonly problem: string;
-  readonly boundBy: readonly string[];
-  readonly about: { readonly id: string };
-  readonly who: string;
-  readonly reason: string;
-}
-
-interface Body extends Viewer {
-  readonly error: string;
-  readonly state: string;
-  readonly rows: readonly Row[];
-  readonly upserts?: readonly Row[];
-  readonly removed?: readonly string[];
-}
+await allowPeople(client, "lists-grants", ruleOn(grants, ["list"]), operator);
+await allowPeople(client, "lists-members", ruleOn(tenants, ["list"]), operator);
+await allowPeople(client, "deletes-grants", ruleOn(grants, ["delete"]), operator);
 
 /** Every answer that any browser got. */
 const answers: string[] = [];
@@ -132,11 +123,7 @@ async function logIn(person: DexPerson): Promise<TestBrowser> {
   return browser;
 }
 
-async function get(
-  browser: TestBrowser,
-  path: string,
-  init: RequestInit = {},
-): Promise<{ readonly status: number; readonly body: Body }> {
+async function get(browser: TestBrowser, path: string, init: RequestInit = {}): Promise<Answer> {
   const { status, html } = await browser.go(`${service.url}/console/${path}`, init);
   answers.push(html);
   return { status, body: JSON.parse(html) as Body };
@@ -279,6 +266,8 @@ test("the page has a strict policy with its own nonce, and no path leads out of 
     assert.equal(status, 404, path);
   }
 });
+
+actionTests({ client, operator, get, logIn, idsOf, base: () => service.url });
 
 test("a change arrives at those who may see it, and rows go when a member is removed or a right is taken", async () => {
   const [all, member] = [await logIn("operator"), await logIn("developer")];

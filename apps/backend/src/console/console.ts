@@ -15,6 +15,8 @@ import type { IdentityProvider } from "../login/identity-provider.ts";
 import type { Gate } from "../login/open-routes.ts";
 import { createSealer } from "../sealed-cookie.ts";
 import type { EndedSessions } from "../sessions/ended-sessions.ts";
+import { allActions, createActions } from "./actions/actions.ts";
+import { addActionRoutes } from "./actions/routes.ts";
 import type { Assets } from "./assets.ts";
 import { Board } from "./board.ts";
 import { ConsoleClaims } from "./claims.ts";
@@ -30,6 +32,8 @@ import { Streams } from "./streams.ts";
 export interface ConsoleParts {
   readonly assets: Assets;
   readonly lifetimeSeconds: number;
+  /** True to let people act, by their own rights. */
+  readonly acts: boolean;
   readonly cookieKeys: Parameters<typeof createSealer>[1];
   readonly client: KubeClient;
   readonly caches: Caches;
@@ -82,19 +86,35 @@ export function createConsole(parts: ConsoleParts): Console {
     unanswered: "The control plane does not say at the moment who may see what, so nothing is shown.",
   });
   const { namespaces } = caches;
+  const actions = parts.acts ? allActions(client) : [];
   const rightsOf = createRightsOf({
     mayDo,
     offers,
     namespaces,
     kinds: () => claims.caches,
     provider: prettyName,
+    actions: actions.map(({ collection }) => collection),
     signal,
+  });
+  const acting = createActions({
+    ...parts,
+    actions,
+    mayDo: createMayDo({
+      client,
+      clock,
+      rememberedMs: 0,
+      unanswered: "The control plane does not say at the moment who may do what, so nothing is done.",
+    }),
+    rightsOf,
+    board,
+    sealer: createSealer("console action", cookieKeys),
   });
   const streams = new Streams({ board, rightsOf, sessions, clock });
   return {
     login,
     before: (app) => void app.use("/console/*", consoleHeaders()),
-    addRoutes: (app) =>
+    addRoutes: (app) => {
+      if (parts.acts) addActionRoutes(app, { ...parts, actions: acting, login });
       addConsoleRoutes(app, {
         ...parts,
         login,
@@ -102,7 +122,8 @@ export function createConsole(parts: ConsoleParts): Console {
         board,
         streams,
         explain: (row) => explainRow(client, claims.caches.get(row.api)?.type, row),
-      }),
+      });
+    },
     close: () => streams.close(),
     parts: [claims, events],
   };

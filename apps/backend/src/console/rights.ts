@@ -53,9 +53,11 @@ export function createRightsOf(parts: {
   /** Kinds of claims by `<plural>.<group>`. */
   readonly kinds: () => ReadonlyMap<string, { readonly type: ResourceType }>;
   readonly provider: string;
+  /** Collections whose rows have actions. */
+  readonly actions: readonly Collection[];
   readonly signal: AbortSignal;
 }): RightsOf {
-  const { mayDo, offers, namespaces, kinds, provider, signal } = parts;
+  const { mayDo, offers, namespaces, kinds, provider, actions, signal } = parts;
   const seen = async (session: Session): Promise<ReadonlySet<string>> => {
     const { user, groups = [] } = session;
     // Without a name in RBAC a person has no rights there.
@@ -101,6 +103,7 @@ export function createRightsOf(parts: {
       collections,
       sessionEndsAt: new Date(session.endsAt).toISOString(),
       provider,
+      ...(actions.length > 0 && { actions: actions.filter((name) => collections.includes(name)) }),
     };
     return { viewer, tenants: new Set(own), all, templates };
   };

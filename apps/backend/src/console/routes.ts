@@ -75,7 +75,7 @@ export function addConsoleRoutes(app: Hono, parts: ConsoleRoutes): void {
   );
   app.post("/console/logout", (context) =>
     answered(context, parts, async () => {
-      checkOwnSite(context);
+      checkOwnSite(context, { tried: "log you out", advice: "Log out in the console itself." });
       await login.end(context, gate.addressOf(context));
       return context.json({ message: "The session has ended." });
     }),
@@ -84,7 +84,7 @@ export function addConsoleRoutes(app: Hono, parts: ConsoleRoutes): void {
 }
 
 /** Answers the call, or with the words of its refusal. */
-async function answered(
+export async function answered(
   context: Context,
   { logger }: Pick<ConsoleRoutes, "logger">,
   call: () => Promise<Response>,
@@ -110,7 +110,8 @@ async function answered(
   }
 }
 
-function collectionOf(name: string): Collection {
+/** Returns the collection. Throws `UserError` 404 for another name. */
+export function collectionOf(name: string): Collection {
   const found = collections.find((one) => one === name);
   if (found !== undefined) return found;
   throw new UserError(404, "There is no such collection.", `It must be one of ${collections.join(", ")}.`);
@@ -149,7 +150,10 @@ async function rowsAnswer(context: Context, name: Collection, texts: Texts): Pro
 }
 
 /** Throws `UserError` 403 for a request that no page of this server made. */
-function checkOwnSite(context: Context): void {
+export function checkOwnSite(
+  context: Context,
+  { tried, advice }: { readonly tried: string; readonly advice: string },
+): void {
   const site = context.req.header("sec-fetch-site");
   const origin = context.req.header("origin") ?? "";
   const isOwn =
@@ -157,7 +161,7 @@ function checkOwnSite(context: Context): void {
       ? URL.canParse(origin) && new URL(origin).host === context.req.header("host")
       : site === "same-origin";
   if (isOwn) return;
-  throw new UserError(403, "Another site tried to log you out.", "Log out in the console itself.");
+  throw new UserError(403, `Another site tried to ${tried}.`, advice);
 }
 
 function addPages(app: Hono, { assets }: Pick<ConsoleRoutes, "assets">): void {

@@ -6,6 +6,7 @@ import {
   isPublicKey,
   issuerAnnotation,
   membersAnnotation,
+  removedIssuer,
   splitIdentity,
 } from "@klutch/api";
 import { isRecord, type KubeObject } from "@klutch/kube-core";
@@ -61,6 +62,38 @@ export function isFounder({ metadata }: Tenant, identity: string, { issuer, clie
 export function isMember(tenant: Tenant, { issuer, subject, client }: Identity): boolean {
   if (client !== undefined) return false;
   return membersOf(tenant).some((member) => member.issuer === issuer && member.subject === subject);
+}
+
+/** A person of a tenant; the existing backend records no issuer of a founder. */
+export interface PersonOfTenant {
+  readonly issuer: string | undefined;
+  readonly subject: string;
+}
+
+/** Returns the founder, then those who joined. A founder who was removed has no subject, and is left out. */
+export function peopleIn(tenant: Tenant): readonly PersonOfTenant[] {
+  const { annotations = {} } = tenant.metadata;
+  const { subject } = splitIdentity(annotations[identityAnnotation] ?? "");
+  const founder = { issuer: annotations[issuerAnnotation], subject };
+  return [...(subject === "" ? [] : [founder]), ...membersOf(tenant)];
+}
+
+/** Returns the annotations that change when the person is removed. */
+export function withoutPerson(
+  tenant: Tenant,
+  { issuer, subject }: PersonOfTenant,
+): Readonly<Record<string, string>> {
+  const { annotations = {} } = tenant.metadata;
+  const founder = splitIdentity(annotations[identityAnnotation] ?? "");
+  const members = membersOf(tenant);
+  const kept = members.filter((one) => one.issuer !== issuer || one.subject !== subject);
+  const isFounding = founder.subject === subject && annotations[issuerAnnotation] === issuer;
+  return {
+    ...(kept.length === members.length ? {} : { [membersAnnotation]: JSON.stringify(kept) }),
+    ...(isFounding
+      ? { [identityAnnotation]: `#${founder.clusterId}`, [issuerAnnotation]: removedIssuer }
+      : {}),
+  };
 }
 
 /** `<subject>#<cluster id>` of everybody who may use the namespace from its app cluster: the values of the index `byIdentity`. */

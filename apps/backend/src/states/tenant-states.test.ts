@@ -8,7 +8,7 @@ import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { createCaches, informersOf } from "../caches.ts";
 import type { ClaimState } from "../causes/claim-causes.ts";
 import { AccountMissingError } from "../provisioning/account-missing.ts";
-import type { CredentialIssuer } from "../provisioning/credentials.ts";
+import type { CredentialIssuer, IssuedCredential } from "../provisioning/credentials.ts";
 import { CredentialEnds } from "./credential-ends.ts";
 import { createTenantStates } from "./tenant-states.ts";
 
@@ -145,6 +145,23 @@ test("a credential that an operator revoked has no end, and one that cannot be r
   failure = new AccountMissingError("one");
   await assert.rejects(issuer.ensure("one", { signal }), AccountMissingError);
   assert.deepEqual(shown(), []);
+});
+
+test("an end is unknown before it was checked, and each change of one is told once", async () => {
+  const ends = new CredentialEnds();
+  let endsAt: number | undefined = 5_000;
+  const issued = async (): Promise<IssuedCredential> => ({ kubeconfig: "", renewInMs: 1, endsAt });
+  const issuer = ends.remembering({ issue: issued, ensure: issued });
+  const told: string[] = [];
+  ends.onChange((namespace) => told.push(`${namespace} ${ends.endOf(namespace)}`));
+  assert.equal(ends.endOf("one"), "unknown");
+  await issuer.ensure("one", { signal });
+  await issuer.ensure("one", { signal });
+  endsAt = undefined;
+  await issuer.ensure("one", { signal });
+  assert.deepEqual(told, ["one 5000", "one undefined"]);
+  ends.current(() => false);
+  assert.equal(ends.endOf("one"), "unknown");
 });
 
 test("claims are counted for the tenant of their namespace; ten thousand names of plans are few series", async () => {

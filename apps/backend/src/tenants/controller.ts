@@ -47,6 +47,10 @@ export function createTenantController(
   });
   controller.watch(caches.mappings, ({ object }) => tenantOf(object.metadata.namespace ?? ""));
   controller.watch(caches.grants, ({ object }) => tenantOf(object.metadata.namespace ?? ""));
+  context.credentialEnds.onChange((namespace) => {
+    for (const key of tenantOf(namespace))
+      controller.enqueue(key, { reason: "its credential ends at another time" });
+  });
   // A kind that a limit names may come or go.
   controller.watch(caches.crds, ({ type }) =>
     type === "updated"

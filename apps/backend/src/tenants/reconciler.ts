@@ -11,7 +11,7 @@ import {
   tenants,
   type TenantStatus,
 } from "@klutch/api";
-import { type KubeObject, keyOfRef, plainText, refOf } from "@klutch/kube-core";
+import { type KubeObject, keyOfRef, plainText, refOf, wholeSeconds } from "@klutch/kube-core";
 import { ApiError, isAlreadyExists, isForbidden, isNotFound } from "@klutch/kube";
 import type { Reconcile, ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
@@ -118,9 +118,21 @@ async function keepTenant(
     used: plan.totals.map(({ group, resource, used }) => ({ group, resource, used })),
     conditions,
   };
-  await ensureStatus(client, tenants, tenant, { ...status }, { signal });
+  const wanted = { ...status, ...credentialEndOf(context, tenant) };
+  await ensureStatus(client, tenants, tenant, wanted, { signal });
   await ensureStatus(client, clusterBindings, binding, { ...reportOf(binding, tenant, plan) }, { signal });
   return refusal === undefined ? undefined : { requeueAfterMs: retryMs };
+}
+
+/** Returns the end of the app cluster's credential, null to remove it. Until this process has checked it, the one that the Tenant shows stays. */
+function credentialEndOf(
+  { credentialEnds }: ControllerContext,
+  { metadata: { namespace = "" }, status }: Tenant,
+): { readonly credentialEndsAt?: string | null } {
+  const end = credentialEnds.endOf(namespace);
+  if (end === "unknown") return {};
+  if (end !== undefined) return { credentialEndsAt: wholeSeconds(end) };
+  return status?.credentialEndsAt === undefined ? {} : { credentialEndsAt: null };
 }
 
 /** Writes and removes quotas. Gives back the API server's refusal of one, after all others were tried. */

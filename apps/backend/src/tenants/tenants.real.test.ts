@@ -93,6 +93,11 @@ test("each app cluster has one Tenant with its names and people; an operator's w
   assert.deepEqual(tenant.spec, { displayName: "shop", owner: "ann@example.org" });
   assert.equal(tenant.status?.memberCount, 1);
   assert.equal(tenant.status.members?.[0]?.subject, "ann");
+  const hours = async (): Promise<number> => {
+    const end = Date.parse((await readTenant())?.status?.credentialEndsAt ?? "");
+    return (end - Date.parse(tenant.metadata.creationTimestamp ?? "")) / 3_600_000;
+  };
+  await waitFor("the end of the credential", async () => Math.abs((await hours()) - 24) < 0.1);
   await client.mergePatch(tenants, own, { spec: { owner: "team-shop@example.org", costCentre: "7" } });
   const since = "2026-01-01T00:00:00.000Z";
   const joined = [{ issuer: "https://idp.example.org", subject: "bob", since }];

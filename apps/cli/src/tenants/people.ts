@@ -4,6 +4,7 @@ import {
   identityAnnotation,
   issuerAnnotation,
   membersAnnotation,
+  removedIssuer,
   splitIdentity,
 } from "@klutch/api";
 import { isRecord, type KubeObject, textAt } from "@klutch/kube-core";
@@ -50,9 +51,6 @@ export function membersIn(text = "[]"): readonly TenantPerson[] {
     return [];
   }
 }
-
-/** Removed founders have this issuer and no subject, which no login has. */
-export const removedIssuer = "klutch:removed";
 
 /** Returns the annotations of the tenant without a person; undefined if the person is none of its people. */
 export function withoutPerson(

@@ -3,8 +3,16 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer, type ServerResponse } from "node:http";
 import { extname, join } from "node:path";
+import { json as bodyOf } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
-import { collections, type Change, type Collection, type Viewer } from "@klutch/overview/console-wire";
+import {
+  type Change,
+  type Collection,
+  collections,
+  type ConsoleError,
+  type OfferedAction,
+  type Viewer,
+} from "@klutch/overview/console-wire";
 import type { AllRows } from "./rows.ts";
 
 const viewer: Viewer = {
@@ -24,6 +32,12 @@ export interface WireServer extends AsyncDisposable {
   viewer: Viewer;
   /** Answer to `explain`, or undefined for a 404. */
   explanation: unknown;
+  /** Actions of every row of a collection that the viewer's `actions` name. */
+  offered: readonly OfferedAction[];
+  /** Confirmations that were sent, with their paths. */
+  readonly confirmed: { readonly path: string; readonly body: unknown }[];
+  /** Answer to the next confirmations: words of a refusal with 409, or undefined for success. */
+  refusal: ConsoleError | undefined;
   /** Without a session, everything is answered with 401. */
   hasSession: boolean;
   /** Collections whose rows are answered with an error. */
@@ -48,6 +62,14 @@ export async function startWireServer(folder: string, rows: AllRows): Promise<Wi
       return;
     }
     const path = (request.url ?? "/").split("?")[0] ?? "/";
+    if (request.method === "POST" && path.startsWith("/console/actions/")) {
+      void bodyOf(request).then((body) => {
+        self.confirmed.push({ path, body });
+        if (self.refusal === undefined) json(response, 200, { message: "Done: it is revoked." });
+        else json(response, 409, self.refusal);
+      });
+      return;
+    }
     void answer(path, response);
   });
   const json = (response: ServerResponse, status: number, value: unknown): void => {
@@ -87,6 +109,7 @@ export async function startWireServer(folder: string, rows: AllRows): Promise<Wi
     }
     const word = path.slice("/console/api/".length);
     if (word === "viewer") json(response, 200, self.viewer);
+    else if (word === "actions") json(response, 200, { actions: self.offered });
     else if (word === "explain") {
       if (self.explanation === undefined)
         json(response, 404, { error: "There is no such claim.", advice: "It may be gone by now." });
@@ -125,6 +148,9 @@ export async function startWireServer(folder: string, rows: AllRows): Promise<Wi
     rows,
     viewer,
     explanation: undefined,
+    offered: [],
+    confirmed: [],
+    refusal: undefined,
     hasSession: true,
     failing: new Set(),
     delayMs: 0,

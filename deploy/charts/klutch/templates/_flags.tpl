@@ -96,6 +96,9 @@
 {{- if .Values.console.sessionLifetime }}
 - {{ printf "--console-session-lifetime=%s" (toString .Values.console.sessionLifetime) | quote }}
 {{- end }}
+{{- if .Values.console.actions }}
+- {{ printf "--console-actions=%s" (toString .Values.console.actions) | quote }}
+{{- end }}
 {{- if .Values.controlPlaneMode }}
 - {{ printf "--control-plane-mode=%s" (toString .Values.controlPlaneMode) | quote }}
 {{- end }}

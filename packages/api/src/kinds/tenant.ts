@@ -65,6 +65,8 @@ export interface TenantStatus {
   readonly members?: readonly TenantMember[] | undefined;
   readonly memberCount?: number | undefined;
   readonly clusters?: number | undefined;
+  /** RFC 3339; undefined if it does not end, or no backend has checked it. */
+  readonly credentialEndsAt?: string | undefined;
   readonly used?: readonly (GroupResource & { readonly used: number })[] | undefined;
   readonly conditions?: readonly Condition[] | undefined;
 }
@@ -166,6 +168,9 @@ const status: Schema<TenantStatus> = object(
     }),
     memberCount: integer({ description: "Number of members." }),
     clusters: integer({ description: "Number of app clusters." }),
+    credentialEndsAt: string({
+      description: "When the credential of the app cluster ends if it is not renewed, RFC 3339.",
+    }),
     used: list(used, { description: "How many objects there are of each limited kind." }),
     conditions,
   },

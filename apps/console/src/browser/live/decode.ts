@@ -3,10 +3,13 @@
  * (which collection, rows with ids); the fields of a row come from the same release and are only ever shown as text.
  */
 import {
+  type ActionDone,
+  actionNames,
   type Change,
   type Collection,
   collections,
   type ConsoleError,
+  type OfferedAction,
   type RowOf,
   type Viewer,
 } from "@klutch/overview/console-wire";
@@ -53,6 +56,24 @@ export function decodeExplanation(value: unknown): Explanation {
   if (!Array.isArray(fields["steps"]))
     throw new AnswerError("the answer about the claim has no list of steps");
   return fields as unknown as Explanation;
+}
+
+/** Leaves out actions that this release of the pages does not know. */
+export function decodeOffered(value: unknown): readonly OfferedAction[] {
+  const { actions } = record(value, "actions");
+  if (!Array.isArray(actions)) throw new AnswerError("the answer has no list of actions");
+  return actions
+    .map((one: unknown) => record(one, "action"))
+    .filter(({ name }) => actionNames.some((known) => known === name))
+    .map((fields) => {
+      if (!Array.isArray(fields["consequences"]))
+        throw new AnswerError("an action has no list of consequences");
+      return fields as unknown as OfferedAction;
+    });
+}
+
+export function decodeDone(value: unknown): ActionDone {
+  return { message: String(record(value, "result")["message"]) };
 }
 
 /** Words for any failed answer; a proxy's page instead of JSON becomes `otherwise`. */

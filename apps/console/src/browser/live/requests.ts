@@ -1,6 +1,21 @@
 /** The requests of the pages to the console's server. */
-import type { Collection, ConsoleError, Viewer } from "@klutch/overview/console-wire";
-import { decodeError, decodeExplanation, decodeRows, decodeViewer, type Row } from "./decode.ts";
+import type {
+  ActionDone,
+  ActionRequest,
+  Collection,
+  ConsoleError,
+  OfferedAction,
+  Viewer,
+} from "@klutch/overview/console-wire";
+import {
+  decodeDone,
+  decodeError,
+  decodeExplanation,
+  decodeOffered,
+  decodeRows,
+  decodeViewer,
+  type Row,
+} from "./decode.ts";
 import type { Explanation } from "@klutch/overview/explanation";
 
 /** Base of the wire, on the page's own origin. */
@@ -39,6 +54,24 @@ export async function fetchExplanation(claim: ClaimKey, signal?: AbortSignal): P
   return decodeExplanation(await getJson(`/explain?${query.toString()}`, signal));
 }
 
+/** Returns the actions that the person may do to the object behind a row. */
+export async function fetchActions(
+  collection: Collection,
+  row: string,
+  signal?: AbortSignal,
+): Promise<readonly OfferedAction[]> {
+  const query = new URLSearchParams({ collection, row });
+  return decodeOffered(await getJson(`/actions?${query.toString()}`, signal));
+}
+
+/** Confirms an offered action. */
+export async function postAction({ name, token }: OfferedAction, row: string): Promise<ActionDone> {
+  const body: ActionRequest = { row, token };
+  const headers = { accept: "application/json", "content-type": "application/json" };
+  const init = { method: "POST", headers, body: JSON.stringify(body) };
+  return decodeDone(await jsonOf(await reach(`/console/actions/${name}`, init)));
+}
+
 /** Ends the session at every replica. */
 export async function postLogout(): Promise<void> {
   const { ok, status } = await fetch("/console/logout", { method: "POST" });
@@ -54,7 +87,11 @@ export function wordsOf(error: unknown): ConsoleError {
 }
 
 async function getJson(path: string, signal?: AbortSignal): Promise<unknown> {
-  const response = await reach(path, signal);
+  const headers = { accept: "application/json" };
+  return jsonOf(await reach(api + path, { headers, ...(signal !== undefined && { signal }) }));
+}
+
+async function jsonOf(response: Response): Promise<unknown> {
   const text = await response.text();
   const value = parse(text);
   if (response.ok && value !== undefined) return value;
@@ -67,12 +104,9 @@ async function getJson(path: string, signal?: AbortSignal): Promise<unknown> {
   throw new RequestError(response.status, response.ok ? otherwise : decodeError(value, otherwise));
 }
 
-async function reach(path: string, signal: AbortSignal | undefined): Promise<Response> {
+async function reach(path: string, init: RequestInit): Promise<Response> {
   try {
-    return await fetch(`${api}${path}`, {
-      headers: { accept: "application/json" },
-      ...(signal !== undefined && { signal }),
-    });
+    return await fetch(path, init);
   } catch (error) {
     const words = {
       error: "The console's server cannot be reached.",

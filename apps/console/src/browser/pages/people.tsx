@@ -2,6 +2,7 @@
 import type { AuditRow, CostRow, GrantRow, MemberRow } from "@klutch/overview/console-wire";
 import type { Page } from "../view/page.ts";
 import { Age, formatNumber, Moment, Price, Text } from "../view/words.tsx";
+import { RowActions } from "./actions.tsx";
 import { NameList } from "./clusters.tsx";
 
 export const members: Page<MemberRow> = {
@@ -25,6 +26,7 @@ export const members: Page<MemberRow> = {
     },
   ],
   heading: ({ name }) => name,
+  more: (row) => <RowActions collection="members" row={row.id} version={row} />,
   details: (row) => [
     ["Tenant", <Text key="" of={row.tenant} />],
     ["Identity provider", <Text key="" of={row.issuer} />],
@@ -49,6 +51,7 @@ export const grants: Page<GrantRow> = {
     { id: "at", title: "When", phone: true, value: ({ at }) => at, show: ({ at }) => <Age at={at} /> },
   ],
   heading: ({ who }) => who,
+  more: (row) => <RowActions collection="grants" row={row.id} version={row} />,
   details: (row) => [
     ["Tenant", <Text key="" of={row.tenant} />],
     ["Way", <Text key="" of={row.way} />],
