@@ -74,6 +74,9 @@ for (const [title, verdict] of [
   ["It is deleted above, and the konnector has not let it go", "waiting back none"],
   ["The control plane has an earlier spec", "waiting sent none"],
   ["A composition of strangers", "waiting composite none"],
+  ["A managed resource of another provider is not ready", "waiting broker operator"],
+  ["A managed resource of another provider never says that it is ready", "waiting broker operator"],
+  ["Another provider fails", "failed broker operator"],
 ] as const)
   test(`${title}: ${verdict}`, () => assert.equal(verdictOf(title), verdict));
 
