@@ -41,6 +41,7 @@ const typedBy: Readonly<Record<string, string>> = {
   "kubectl.md: *": captured,
   "monitoring.md: Alerts": "tools/alerts/alerts.real.test.ts",
   "offer-an-api.md: *": onServer,
+  "offer-an-api.md: A provider of somebody else": "proof/e2e/foreign-provider.long.test.ts",
   "operating.md: *": onServer,
   "operating.md: A ProviderConfig that is deleted":
     "no: between its lines a person removes a field of the file",
