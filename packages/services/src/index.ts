@@ -32,6 +32,7 @@ export {
 export { services, serviceOfType } from "./list.ts";
 export {
   type ComposedObject,
+  defaultObjectConfig,
   type ObjectInputRead,
   objectInput,
   objectResource,
