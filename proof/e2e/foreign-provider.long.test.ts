@@ -188,8 +188,7 @@ for (const [name, conditionAfter, words, cause] of [
   test(`a provider that never becomes ready (${name}): the claim and explain name the managed resource, and since when`, async (t) => {
     await compositionWith(name, conditionAfter);
     await shop.create(caches, name, { size: 1, compositionRef: { name } });
-    await shop.says(caches, name, "klutch.anynines.com/Ready", words);
-    await shop.ready(caches, name, "False");
+    await shop.says(caches, name, "Ready", words);
     const here = await waitFor("the words in explain", async () => {
       const text = await explained(t, name);
       if (words.test(text)) return text;

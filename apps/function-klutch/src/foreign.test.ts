@@ -119,10 +119,19 @@ test("readiness, words and values are those of the provider, and of the present 
 test("connection details go to the composite, and its status has the named values, bounded", () => {
   const connection = { password: new TextEncoder().encode("s") };
   const status = { atProvider: { fields: { size: "x".repeat(10_000), secret: "hidden" } } };
-  const { compositeStatus, connection: passed } = compose(
-    request({ observed: living([], status), connection }),
-  );
+  const {
+    compositeStatus,
+    connection: passed,
+    results,
+  } = compose(request({ observed: living([], status), connection }));
   assert.deepEqual(passed, connection);
+  assert.match(
+    results?.[0]?.message ?? "",
+    /no Secret for the claim: its Composition has no spec\.writeConnectionSecretsToNamespace/,
+  );
+  const kept = request({ observed: living([], status), connection });
+  const spec = { size: 3, writeConnectionSecretToRef: { name: "u-1", namespace: "crossplane-system" } };
+  assert.deepEqual(compose({ ...kept, composite: { ...kept.composite, spec } }).results, []);
   const managed = recordAt(compositeStatus, "managed");
   assert.deepEqual(Object.keys(managed).toSorted(), ["conditions", "size"]);
   assert.ok(String(managed["size"]).length <= 800);

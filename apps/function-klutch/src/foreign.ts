@@ -8,7 +8,7 @@ import { type ClaimIdentity, claimLabels, claimOf } from "./managed-resource.ts"
 import { reportedConditions } from "./managed-state.ts";
 import { objectManifest } from "./object-manifest.ts";
 import { valuesIn } from "./object-state.ts";
-import { refusal } from "./refusal.ts";
+import { refusal, serviceProblem } from "./refusal.ts";
 
 /**
  * Composes what its input describes. It is ready when its provider says so of the present spec. Its connection details become those of the
@@ -41,8 +41,19 @@ function composeOf(request: ComposeRequest, input: ManagedInputRead, wanted: Jso
     isChangeable: true,
     blame: [],
   });
-  return connection === undefined ? answer : { ...answer, connection };
+  if (connection === undefined || Object.keys(connection).length === 0) return answer;
+  // Crossplane names the composite's Secret before it asks us.
+  const isKept = textAt(request.composite, "spec", "writeConnectionSecretToRef", "name") !== undefined;
+  const results = [
+    ...(answer.results ?? []),
+    ...(isKept || input.connectionSecretNamespace === undefined ? [] : [noSecret]),
+  ];
+  return { ...answer, connection, results };
 }
+
+const noSecret = serviceProblem(
+  "there are connection details, but no Secret for the claim: its Composition has no spec.writeConnectionSecretsToNamespace. Ask the operators of the control plane",
+);
 
 type Made = { readonly resource: Json } | { readonly problem: string };
 
