@@ -137,7 +137,7 @@ test("a change arrives at the other provider, and a value that the definition fo
   await assert.rejects(shop.patch(caches, "sessions", { spec: { size: 65 } }), /spec\.size/);
 });
 
-test("a Secret of a type that the template does not name stays in the control plane, whoever wrote it", async () => {
+test("a Secret of a type that the template does not name stays in the control plane", async () => {
   const namespace = await spaceAbove("sessions");
   const foreign = { ...secretObject(namespace, "foreign", { token: "t" }), type: "example.org/token" };
   await controlPlane.create(secrets, foreign);

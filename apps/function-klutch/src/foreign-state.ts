@@ -1,6 +1,6 @@
 /**
- * Reads the state of another provider's managed resource as `ManagedState`. Its reasons are its own, and some providers give none: what is said then
- * names the managed resource, for the person whom a developer asks.
+ * Reads the state of another provider's managed resource as `ManagedState`. Its reasons are its own, and some providers give none: the
+ * message then names the managed resource, for the person whom a developer asks.
  */
 import { plainText } from "@klutch/api";
 import type { Json } from "@klutch/crossplane";

@@ -8,7 +8,7 @@ import type { ClaimIdentity } from "./managed-resource.ts";
 
 type Patch = NonNullable<ManifestRecipe["patches"]>[number];
 
-/** What a manifest is made by. */
+/** Input of `objectManifest`. */
 export interface ManifestSource extends Pick<ComposedObject, "parameters"> {
   readonly recipe: ManifestRecipe;
 }

@@ -278,7 +278,7 @@ function brokerStep(
   return { station, state, text, object, since: bad.at, clock, remedy };
 }
 
-/** Who can help with a managed resource of another provider: its brokers are not ours. */
+/** Returns the way out for a managed resource of another provider, which has no broker of ours. */
 function foreignRemedy(found: ObjectView, bad: Said): Remedy {
   const goesOn = bad.reason === "Deleting" || (bad.reason === "Creating" && bad.message === "");
   return { who: goesOn ? "none" : "operator", next: lookInto(found) };

@@ -1,5 +1,5 @@
 /** Cases of docs/explain.md: objects as servers store them, with the words that konnector, backend, function and provider write. */
-import { type Observed, viewOf } from "@klutch/overview";
+import { viewOf } from "@klutch/overview";
 import { foreignCases } from "./foreign-cases.ts";
 import {
   type Row,
