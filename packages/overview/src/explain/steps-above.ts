@@ -271,7 +271,7 @@ function brokerStep(
   const said = bad === notReady && isForeign ? foreignWords(bad) : wordsOf(bad);
   const text = [said, running, configWords(config)].filter((part) => part !== "").join("; ");
   const remedy = isForeign
-    ? foreignRemedy(found, bad)
+    ? foreignRemedy(found, bad, isOurs ? "operator" : meaning.remedy.who)
     : isOurs
       ? { ...meaning.remedy, who: "operator" as const }
       : meaning.remedy;
@@ -279,9 +279,9 @@ function brokerStep(
 }
 
 /** Returns the way out for a managed resource of another provider, which has no broker of ours. */
-function foreignRemedy(found: ObjectView, bad: Said): Remedy {
+function foreignRemedy(found: ObjectView, bad: Said, usual: Remedy["who"]): Remedy {
   const goesOn = bad.reason === "Deleting" || (bad.reason === "Creating" && bad.message === "");
-  return { who: goesOn ? "none" : "operator", next: lookInto(found) };
+  return { who: goesOn ? "none" : usual === "broker" ? usual : "operator", next: lookInto(found) };
 }
 
 /** Some providers give no reason. */
