@@ -278,6 +278,7 @@ test("kinds of others are made only when a value asks for them", async () => {
   assert.deepEqual(further(ingress), [
     "Certificate",
     "Configuration",
+    "DeploymentRuntimeConfig",
     "Function",
     "Ingress",
     "PodMonitor",

@@ -41,7 +41,10 @@ const typedBy: Readonly<Record<string, string>> = {
   "kubectl.md: *": captured,
   "monitoring.md: Alerts": "tools/alerts/alerts.real.test.ts",
   "offer-an-api.md: *": onServer,
+  "offer-an-api.md: A provider of somebody else": "proof/e2e/foreign-provider.long.test.ts",
   "operating.md: *": onServer,
+  "operating.md: Databases in the cluster":
+    "no: it waits for a package from another registry; tools/charts/provider-kubernetes.real.test.ts renders it",
   "operating.md: A ProviderConfig that is deleted":
     "no: between its lines a person removes a field of the file",
   "release.md: Documents and signatures": onNodes,

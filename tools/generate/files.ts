@@ -32,6 +32,7 @@ import { kindsPage } from "./kinds-page.ts";
 import { metricsPage } from "./metrics-page.ts";
 import { monitoringPage } from "./monitoring-page.ts";
 import { filled, headOf } from "./page.ts";
+import { providerKubernetesConfigs } from "./provider-kubernetes.ts";
 import { triedKubernetes } from "../test/long-parts.ts";
 
 /** Returns the generated files that git keeps, by path: those that people apply, install or read from a checkout. */
@@ -76,6 +77,7 @@ export function printedFiles(): ReadonlyMap<string, string> {
   add("deploy/backend-rbac.yaml", backendRbac(artefact("konnector")));
   add("deploy/control-plane-mode.yaml", controlPlaneModeRbac());
   add("deploy/console.yaml", consoleRbac());
+  add("deploy/provider-kubernetes-configs.yaml", providerKubernetesConfigs());
   add("deploy/gitops/argocd-health.yaml", [argoHealth()]);
   add("deploy/gitops/flux-health.yaml", [fluxHealth()]);
   for (const [path, content] of chartFiles()) files.set(path, content);

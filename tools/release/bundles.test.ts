@@ -47,6 +47,26 @@ test("only the bundle control-plane-mode has the rights of the mode", () => {
     );
 });
 
+test("provider-kubernetes is in its own two bundles only, and its package is the operator's to name", () => {
+  const text = bundleText("provider-kubernetes", bundles["provider-kubernetes"]);
+  assert.deepEqual(variablesOf(text), ["PROVIDER_KUBERNETES_PACKAGE"]);
+  assert.match(text, /^ {2}package: \$\{PROVIDER_KUBERNETES_PACKAGE\}$/m);
+  const configs = bundles["provider-kubernetes-configs"];
+  assert.deepEqual(
+    configs.map(({ apiVersion, kind, metadata: { name } }) => `${apiVersion} ${kind} ${name}`),
+    [
+      "kubernetes.crossplane.io/v1alpha1 ProviderConfig kubernetes-provider",
+      "kubernetes.m.crossplane.io/v1alpha1 ClusterProviderConfig kubernetes-provider",
+    ],
+  );
+  for (const name of bundleNames.filter((one) => !one.startsWith("provider-kubernetes")))
+    assert.doesNotMatch(
+      bundleText(name, bundles[name]),
+      /klutch-provider-kubernetes|kubernetes\.crossplane\.io\/v/,
+      name,
+    );
+});
+
 test("install brings what Compositions run with, and every kind of Klutch", () => {
   const found = bundles.install.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
   for (const wanted of [

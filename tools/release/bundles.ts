@@ -40,6 +40,7 @@ import {
   deployableRoleName,
 } from "../generate/backend-manifests.ts";
 import { manifestsIn } from "../generate/manifests.ts";
+import { providerKubernetes, providerKubernetesConfigs } from "../generate/provider-kubernetes.ts";
 import { replaceFile } from "./disk-full.ts";
 import type { ReleaseOptions } from "./options.ts";
 import type { ReleasedImage } from "./build-images.ts";
@@ -54,6 +55,8 @@ export const bundleNames = [
   "control-plane-mode",
   "console",
   "konnector",
+  "provider-kubernetes",
+  "provider-kubernetes-configs",
 ] as const;
 
 /** One of them. */
@@ -92,6 +95,8 @@ export function bundleObjects({
     "control-plane-mode": controlPlaneModeRbac(),
     console: consoleRbac(),
     konnector: konnectorManifests({ image: image("konnector") }),
+    "provider-kubernetes": providerKubernetes("${PROVIDER_KUBERNETES_PACKAGE}"),
+    "provider-kubernetes-configs": providerKubernetesConfigs(),
   };
 }
 
@@ -124,6 +129,10 @@ const about: Readonly<Record<BundleName, string>> = {
   console:
     "the rights that the backend needs besides those of install to show the audit in its console; with them it can read every Event",
   konnector: "what kubectl bind installs in an app cluster, for those who set clusters up from files",
+  "provider-kubernetes":
+    "provider-kubernetes, for databases that an operator makes in this cluster; its package is not part of this release, and the variable names it",
+  "provider-kubernetes-configs":
+    "the ProviderConfigs of provider-kubernetes, to be applied once its package is Healthy, which brings their kinds",
 };
 
 /** Returns the text of a bundle. */

@@ -10,6 +10,7 @@ test("only the servers that the chosen tests need are obtained", () => {
   assert.deepEqual(enginesFor(["apps/konnector/src/whole-agent/konnector.real.test.ts"]), cluster);
   assert.deepEqual(enginesFor(["proof/e2e/faults/chains/chains.long.test.ts"]), engineNames);
   assert.deepEqual(enginesFor(["proof/e2e/a8s-chain.long.test.ts"]), [...engineNames, "provider-kubernetes"]);
+  assert.deepEqual(enginesFor(["proof/e2e/foreign-provider.long.test.ts"]), [...engineNames, "provider-nop"]);
   assert.deepEqual(enginesFor(["sandbox/broker/src/broker.real.test.ts"]), []);
   assert.deepEqual(enginesFor(["packages/oci/src/push.real.test.ts", "sandbox/broker/src/x.real.test.ts"]), [
     "crane",

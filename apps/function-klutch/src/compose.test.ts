@@ -314,12 +314,13 @@ test("an unknown input stops the pipeline and names the allowed ones", () => {
   const allowed = [
     "service-instance",
     "object",
+    "managed-resource",
     ...services().map(functionResource),
     "service-binding",
     "backup",
     "restore",
   ].join(", ");
-  assert.match(allowed, /^service-instance, object, \w+-instance, /);
+  assert.match(allowed, /^service-instance, object, managed-resource, \w+-instance, /);
   assert.equal(results?.[0]?.message, `input.resource is "mysql"; it must be one of: ${allowed}`);
 });
 

@@ -1,16 +1,21 @@
-/** The composition function: from a composite of the shipped Configuration to a managed resource of provider-anynines, or of provider-kubernetes. */
+/**
+ * The composition function: from a composite of the shipped Configuration to a managed resource of provider-anynines or of provider-kubernetes; from
+ * any other composite to one of another provider.
+ */
 import type { Compose, ComposeRequest, ComposeResponse } from "@klutch/crossplane";
 import {
   backupResource,
   bindingResource,
   functionResource,
   instanceResource,
+  managedResourceInput,
   objectResource,
   readInstanceInput,
   restoreResource,
   services,
 } from "@klutch/services";
 import { composeBackup } from "./backup.ts";
+import { composeForeign } from "./foreign.ts";
 import { keepLiving } from "./living.ts";
 import { composeObject } from "./object.ts";
 import { composeRestore } from "./restore.ts";
@@ -21,6 +26,7 @@ import { passTraceContext } from "./trace-context.ts";
 const composers: ReadonlyMap<unknown, Compose> = new Map([
   [instanceResource, composeDescribed] as const,
   [objectResource, composeObject] as const,
+  [managedResourceInput, composeForeign] as const,
   // Compositions of the release before say only which of these services they mean.
   ...services().map((service) => [functionResource(service), composeServiceInstance(service)] as const),
   [bindingResource, composeServiceBinding] as const,

@@ -3,14 +3,19 @@ import { hash } from "node:crypto";
 import { namespacedClaimGroup } from "@klutch/api";
 import type { Json } from "@klutch/crossplane";
 import { isRecord, recordAt, textAt, valueAt } from "@klutch/kube-core";
-import { brokerParameters, type ComposedObject } from "@klutch/services";
+import { brokerParameters, type ComposedObject, type ManifestRecipe } from "@klutch/services";
 import type { ClaimIdentity } from "./managed-resource.ts";
 
-type Patch = NonNullable<ComposedObject["recipe"]["patches"]>[number];
+type Patch = NonNullable<ManifestRecipe["patches"]>[number];
+
+/** Input of `objectManifest`. */
+export interface ManifestSource extends Pick<ComposedObject, "parameters"> {
+  readonly recipe: ManifestRecipe;
+}
 
 /** The manifest, in the claim's namespace and named after it; or what of the claim has no place in it. */
 export function objectManifest(
-  { recipe, parameters }: ComposedObject,
+  { recipe, parameters }: ManifestSource,
   composite: Json,
   claim: ClaimIdentity,
 ): { readonly manifest: Json } | { readonly problem: string } {

@@ -5,12 +5,12 @@
 import { plainText, wasReadyAnnotation } from "@klutch/api";
 import type { Json } from "@klutch/crossplane";
 import { conditionsOf, isRecord, numberAt, textAt, valueAt } from "@klutch/kube-core";
-import type { ComposedObject } from "@klutch/services";
+import type { Reported as ReportedField } from "@klutch/services";
 import { type ManagedState, managedStateOf, type ReportedCondition } from "./managed-state.ts";
 import { manifestIdentity } from "./manifest-identity.ts";
 import { withValue } from "./object-manifest.ts";
 
-type Reported = NonNullable<ComposedObject["recipe"]["status"]>;
+type Reported = readonly ReportedField[];
 
 /**
  * Reads the state. `observed`: the Object, if it exists; `wanted`: the manifest to reach. provider-kubernetes reports only whether its query
@@ -39,7 +39,11 @@ export function objectStateOf(
 
 /** Returns the values that the claim's status shows; nothing while the object does not exist. */
 export function reportedValues(observed: Json | undefined, wanted: Json, reported: Reported = []): Json {
-  const made = madeObject(observed, wanted);
+  return valuesIn(madeObject(observed, wanted), reported);
+}
+
+/** Returns the values of an object that a claim's status shows, each bounded. */
+export function valuesIn(made: Json | undefined, reported: Reported = []): Json {
   let values: Json = {};
   for (const { from, to } of reported) {
     const value = bounded(valueAt(made, ...from.split(".")), 5);

@@ -12,7 +12,7 @@ export {
 } from "./explain/explanation.ts";
 export type { Above, Composed, Looked, Observed, Side, Warning } from "./explain/observed.ts";
 export { type Blamed, meaningOf, type Meaning, type Named } from "./explain/reasons.ts";
-export { choosesComposition, type ObjectView, timeOf, viewOf } from "./explain/view.ts";
+export { choosesComposition, type ObjectView, secretNameOf, timeOf, viewOf } from "./explain/view.ts";
 export { clusterAdvice, offerAdvice, problemsOf, problemText } from "./problems.ts";
 export {
   claimFacts,

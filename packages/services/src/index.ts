@@ -17,6 +17,7 @@ export { exportTemplatesOf } from "./export-templates.ts";
 export { backupResource, bindingResource, restoreResource } from "./function-input.ts";
 export { type Generation, generations, legacy, v2 } from "./generation.ts";
 export { instanceInput, instanceResource, readInstanceInput } from "./instance-input.ts";
+export { type ManagedInputRead, managedResourceInput, readManagedInput } from "./managed-input.ts";
 export { exactMoney, shownMoney } from "./prices/money.ts";
 export { costOf, monthText, type Price } from "./prices/price.ts";
 export {
@@ -31,6 +32,7 @@ export {
 export { services, serviceOfType } from "./list.ts";
 export {
   type ComposedObject,
+  defaultObjectConfig,
   type ObjectInputRead,
   objectInput,
   objectResource,
@@ -51,6 +53,7 @@ export {
 } from "./table/read-table.ts";
 export { serviceTypePattern } from "./table/file-schema.ts";
 export type { ConnectionSource, ServiceTable } from "./table/service-table.ts";
+export type { ManifestRecipe, Reported } from "./table/object-table.ts";
 export { ruleField } from "./table/rule-places.ts";
 export { connectionDetails } from "./render/connection.ts";
 export { connectionText, readConnectionText } from "./render/connection-text.ts";

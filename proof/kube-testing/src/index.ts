@@ -52,6 +52,7 @@ export {
   namespacedKubernetesObjects,
   startProviderKubernetes,
 } from "./provider-kubernetes.ts";
+export { nopResources, startProviderNop } from "./provider-nop.ts";
 export { writeSecretVolume } from "./secret-volume.ts";
 export { type ConnectionOrigin, TcpProxy } from "./tcp-proxy.ts";
 export { VirtualClock } from "./virtual-clock.ts";

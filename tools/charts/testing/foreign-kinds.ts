@@ -12,7 +12,9 @@ import { crdObject } from "@klutch/kube-testing";
  */
 export async function foreignKinds(): Promise<readonly KubeObject[]> {
   const folder = join(dirname(await resolveEngine("crossplane")), "cluster", "crds");
-  const files = ["providers", "functions", "configurations"].map((name) => `pkg.crossplane.io_${name}.yaml`);
+  const files = ["providers", "functions", "configurations", "deploymentruntimeconfigs"].map(
+    (name) => `pkg.crossplane.io_${name}.yaml`,
+  );
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
   return [...texts.flatMap((text) => parseYamlDocuments(text)).filter(isManifest), ...sketches];
 }

@@ -31,6 +31,7 @@ export const variants: Readonly<Record<"ingress" | "gateway" | "backend", object
     prometheusRule: { enabled: true, labels: { release: "prometheus" }, backupHours: 12 },
     tracing: { endpoint: "http://collector.observability:4318", samplingRatio: 0.1 },
     packages: { enabled: true, namespacedClaims: true, runtimeConfigName: "small" },
+    providerKubernetes: { package: "registry.example.org/crossplane/provider-kubernetes:v1.2.0" },
   },
   gateway: {
     ...minimal.klutch,

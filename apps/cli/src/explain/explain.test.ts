@@ -6,6 +6,7 @@ import { explain, remedyOf, timeOf, viewOf } from "@klutch/overview";
 import { formatExplanation } from "./print.ts";
 import { parseWanted } from "./resolve.ts";
 import { cases } from "./testing/cases.ts";
+import { above, claimOf, compositeOf, good, managedOf, object, seen, waiting } from "./testing/objects.ts";
 
 const page = new URL("../../../../docs/explain.md", import.meta.url);
 const marker = "<!-- The cases are printed by apps/cli/src/explain/explain.test.ts. -->\n";
@@ -74,6 +75,9 @@ for (const [title, verdict] of [
   ["It is deleted above, and the konnector has not let it go", "waiting back none"],
   ["The control plane has an earlier spec", "waiting sent none"],
   ["A composition of strangers", "waiting composite none"],
+  ["A managed resource of another provider is not ready", "waiting broker operator"],
+  ["A managed resource of another provider never says that it is ready", "waiting broker operator"],
+  ["Another provider fails", "failed broker operator"],
 ] as const)
   test(`${title}: ${verdict}`, () => assert.equal(verdictOf(title), verdict));
 
@@ -153,4 +157,37 @@ test("a claim is named as kubectl names it; another text says how", () => {
   });
   for (const words of [["db"], ["a/b/c"], ["pg/../x"], ["pg", "db", "more"], ["pg/DB"], [""]])
     assert.throws(() => parseWanted(words), /names no claim; write <kind>\/<name>/, words.join(" "));
+});
+
+test("a Secret that the claim orders from Crossplane is missed once the claim is ready, and not before", () => {
+  const order = { writeConnectionSecretToRef: { name: "db-connection" } };
+  const stateOf = (rows: typeof good, secret: "present" | "missing"): string => {
+    const { state, steps } = explain(seen(claimOf(rows, {}, {}, order), { secret }));
+    const { state: ofSecret, object = "" } = steps.at(-1) ?? {};
+    return `${state} ${ofSecret} ${object}`;
+  };
+  assert.equal(stateOf(good, "present"), "well done Secret/db-connection");
+  assert.equal(stateOf(good, "missing"), "waiting waiting Secret/db-connection");
+  assert.equal(stateOf(waiting, "missing"), "waiting pending ");
+  const wicked = { writeConnectionSecretToRef: { name: "../etc\u001b[2J" } };
+  assert.doesNotMatch(JSON.stringify(explain(seen(claimOf(good, {}, {}, wicked)))), /etc/);
+});
+
+test("a composed object without conditions is done once its composite is ready, and waited for before", () => {
+  const plain = viewOf(object("v1", "ConfigMap", "db-settings", []));
+  const composed = { ...managedOf([]), ref: "ConfigMap/db-settings", object: { found: plain } };
+  const stateOf = (ready: string): string =>
+    explain(
+      seen(claimOf(good), {
+        above: above(
+          compositeOf([
+            ["Synced", "True", ""],
+            ["Ready", ready, ""],
+          ]),
+          [composed],
+        ),
+      }),
+    ).state;
+  assert.equal(stateOf("True"), "well");
+  assert.equal(stateOf("False"), "waiting");
 });

@@ -16,6 +16,7 @@ import {
   type Looked,
   type ObjectView,
   type Observed,
+  secretNameOf,
   viewOf,
   type Warning,
 } from "@klutch/overview";
@@ -133,10 +134,11 @@ async function readWarnings(
 /** Asks for metadata only: no credential is read. */
 async function readSecret(
   client: KubeClient,
-  { namespace, managed }: ObjectView,
+  claim: ObjectView,
   signal: AbortSignal,
 ): Promise<Observed["secret"]> {
-  const name = managed?.secret;
+  const { namespace } = claim;
+  const name = secretNameOf(claim);
   if (name === undefined || namespace === undefined) return "unknown";
   const fieldSelector = `metadata.name=${name}`;
   const page = await ifAllowed(() =>

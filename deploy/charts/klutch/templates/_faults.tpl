@@ -134,4 +134,9 @@ gateway.enabled: is true with a certificate in tls, must be one of both: a Gatew
 {{- if and .Values.packages.enabled (not (regexMatch "^([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?$" .Values.packages.tag)) }}
 packages.tag: is {{ .Values.packages.tag | quote }}, must be a tag, such as {{ .Chart.AppVersion }}
 {{- end }}
+{{- with .Values.providerKubernetes.package }}
+{{- if not (regexMatch "^[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[a-z0-9._-]+)+(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}(@sha256:[0-9a-f]{64})?|@sha256:[0-9a-f]{64})$" .) }}
+providerKubernetes.package: is {{ . | quote }}, must be a package with its registry and a tag or digest, such as registry.example.org/crossplane/provider-kubernetes:v1.2.0
+{{- end }}
+{{- end }}
 {{- end }}

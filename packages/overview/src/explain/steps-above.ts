@@ -1,6 +1,7 @@
 /** Judges the stations in the control plane: from its objects if they may be read, else from the words that came down with the claim. No I/O. */
+import { dataservicesGroup, namespacedDataservicesGroup } from "@klutch/api";
 import { isDnsSubdomain } from "@klutch/kube-core";
-import type { State, Step } from "./explanation.ts";
+import type { Remedy, State, Step } from "./explanation.ts";
 import type { Above, Composed, Looked, Observed } from "./observed.ts";
 import { meaningOf, namedClaim, pausedRemedy } from "./reasons.ts";
 import { troubleOf } from "./steps-here.ts";
@@ -15,13 +16,16 @@ export function toldSteps(observed: Observed): readonly Step[] {
   const trouble = troubleOf(claim) ?? (claim.deletedAt === undefined ? undefined : deleting);
   const { managed } = claim;
   const isMade = managed !== undefined;
-  const made: State = isMade ? "done" : saidOf(claim, "Ready")?.status === "True" ? "unknown" : "pending";
+  const isReady = saidOf(claim, "Ready")?.status === "True";
+  const made: State = isMade ? "done" : isReady ? "unknown" : "pending";
+  // Managed resources of other providers have no such state.
+  const isProvisioned = managed?.state === "provisioned" || (managed?.state === undefined && isReady);
   const steps: Step[] = [
     { station: "composite", state: made, text: "" },
     { station: "managed", state: made, text: "", since: managed?.createdAt, clock },
     {
       station: "broker",
-      state: isMade && managed.state !== "provisioned" ? "pending" : made,
+      state: isMade && !isProvisioned ? "pending" : made,
       ...brokerFacts(observed),
     },
   ];
@@ -104,7 +108,7 @@ export function seenSteps(observed: Observed, above: Above): readonly Step[] {
   if (!above.isComposed) return toldSteps(observed);
   const composite = compositeStep(observed, above, upstream.found);
   if (above.resources.length > 0)
-    return [composite, ...above.resources.flatMap((one) => composedSteps(observed, one))];
+    return [composite, ...above.resources.flatMap((one) => composedSteps(observed, one, isReadyIn(above)))];
   const told = toldSteps(observed).slice(1);
   if (composite.state !== "done")
     return [composite, ...told.map(({ station }) => ({ station, state: "pending" as const, text: "" }))];
@@ -158,10 +162,11 @@ function compositeStep(observed: Observed, { composite }: Above, upstream: Objec
 }
 
 /** Names from a server become part of a command only if they are names. */
-function describeCommand({ kind, group, name }: ObjectView): string {
+function describeCommand({ kind, group, name, namespace }: ObjectView, otherwise = "composite"): string {
   const resource = `${kind.toLowerCase()}.${group}`;
-  const isSound = isDnsSubdomain(resource) && isDnsSubdomain(name);
-  return isSound ? `kubectl describe ${resource} ${name}` : "kubectl get composite";
+  const isSound = [resource, name, namespace ?? name].every(isDnsSubdomain);
+  if (!isSound) return `kubectl get ${otherwise}`;
+  return `kubectl describe ${resource} ${name}${namespace === undefined ? "" : ` -n ${namespace}`}`;
 }
 
 function editCommand(observed: Observed): string {
@@ -194,8 +199,14 @@ function paused(station: "composite" | "managed", object: string, found: ObjectV
   };
 }
 
+/** Returns true if Crossplane counts the composite as ready, and with it all that it composes. */
+function isReadyIn({ composite }: Above): boolean {
+  const isFound = composite !== undefined && typeof composite !== "string";
+  return isFound && saidOf(composite.found, "Ready")?.status === "True";
+}
+
 /** The managed resource, and the operation at its backend. */
-function composedSteps(observed: Observed, one: Composed): readonly Step[] {
+function composedSteps(observed: Observed, one: Composed, isReady: boolean): readonly Step[] {
   const { ref: object } = one;
   const broker = { station: "broker", state: "pending", text: "", object } as const;
   const managed = { station: "managed", object, clock } as const;
@@ -207,14 +218,31 @@ function composedSteps(observed: Observed, one: Composed): readonly Step[] {
   const synced = saidOf(found, "Synced");
   if (found.isPaused || synced?.reason === "ReconcilePaused")
     return [paused("managed", object, found), broker];
+  const done = { ...managed, state: "done", text: "", since: found.createdAt } as const;
+  // A Composition may compose objects without conditions, such as a ConfigMap; the composite is ready with them.
+  if (found.conditions.length === 0 && isReady) return [done];
   if (found.conditions.length === 0) {
     const text = "no provider has worked on it: its provider is not installed, or does not run";
     return [{ ...managed, state: "waiting", text, since: found.createdAt, remedy: ofProvider }, broker];
   }
+  const isSilent = !isReady && found.deletedAt === undefined && saidOf(found, "Ready") === undefined;
   return [
-    { ...managed, state: "done", text: "", since: found.createdAt },
-    brokerStep(observed, one, found, synced),
+    done,
+    isSilent && synced?.status !== "False"
+      ? silentStep(one, found)
+      : brokerStep(observed, one, found, synced),
   ];
+}
+
+/** A provider worked on it and says nothing about its readiness, for which the composite waits. */
+function silentStep({ ref: object }: Composed, found: ObjectView): Step {
+  const text = "its provider reports no condition Ready";
+  const remedy = { ...ask, next: lookInto(found) };
+  return { station: "broker", state: "waiting", text, object, since: found.createdAt, clock, remedy };
+}
+
+function lookInto(found: ObjectView): string {
+  return `if it lasts, in the control plane: ${describeCommand(found, "managed")}`;
 }
 
 function brokerStep(
@@ -238,10 +266,29 @@ function brokerStep(
   // Any other error of the provider is its operators' to solve.
   const isOurs = bad.reason === "ReconcileError";
   const meaning = meaningOf(isOurs ? { ...bad, reason: "Failed" } : bad, observed);
+  const isForeign = ![dataservicesGroup, namespacedDataservicesGroup].includes(found.group);
   const { state } = meaning;
-  const remedy = isOurs ? { ...meaning.remedy, who: "operator" as const } : meaning.remedy;
-  const text = [wordsOf(bad), running, configWords(config)].filter((part) => part !== "").join("; ");
+  const said = bad === notReady && isForeign ? foreignWords(bad) : wordsOf(bad);
+  const text = [said, running, configWords(config)].filter((part) => part !== "").join("; ");
+  const remedy = isForeign
+    ? foreignRemedy(found, bad, isOurs ? "operator" : meaning.remedy.who)
+    : isOurs
+      ? { ...meaning.remedy, who: "operator" as const }
+      : meaning.remedy;
   return { station, state, text, object, since: bad.at, clock, remedy };
+}
+
+/** Returns the way out for a managed resource of another provider, which has no broker of ours. */
+function foreignRemedy(found: ObjectView, bad: Said, usual: Remedy["who"]): Remedy {
+  const goesOn = bad.reason === "Deleting" || (bad.reason === "Creating" && bad.message === "");
+  return { who: goesOn ? "none" : usual === "broker" ? usual : "operator", next: lookInto(found) };
+}
+
+/** Some providers give no reason. */
+function foreignWords(bad: Said): string {
+  return ["", "Creating", "Unavailable"].includes(bad.reason) && bad.message === ""
+    ? `it is not ready${bad.reason === "" ? ", and its provider gives no cause" : ` (${bad.reason})`}`
+    : wordsOf(bad);
 }
 
 /** A condition without a number gives no evidence. */

@@ -2,7 +2,7 @@
 import type { Step } from "./explanation.ts";
 import type { Observed } from "./observed.ts";
 import { bindingRemedy, meaningOf, namedClaim, stoppingRemedy } from "./reasons.ts";
-import { type ObjectView, type Said, saidOf } from "./view.ts";
+import { type ObjectView, type Said, saidOf, secretNameOf } from "./view.ts";
 
 /** Begins a message of the konnector about a spec that it did not send. */
 const notSentWords = /^the provider has not got this spec yet: /;
@@ -175,7 +175,7 @@ export function secretStep(observed: Observed): Step {
   const { claim, secret } = observed;
   const station = "secret";
   const ready = saidOf(claim, "Ready");
-  const name = claim.managed?.secret;
+  const name = secretNameOf(claim);
   if (ready !== undefined && ready.status === "False") {
     const meaning = meaningOf(ready, observed);
     if (meaning.station === station)

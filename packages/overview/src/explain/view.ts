@@ -59,6 +59,8 @@ export interface ObjectView {
   /** The first of each type. */
   readonly conditions: readonly Said[];
   readonly managed: ManagedStatus | undefined;
+  /** Name of the Secret that the claim orders from Crossplane (`spec.writeConnectionSecretToRef`). */
+  readonly ordered: string | undefined;
 }
 
 /** The claim's `status.managed`: facts about its managed resource that function-klutch writes and konnectors bring down. */
@@ -101,6 +103,7 @@ export function viewOf(object: DynamicObject): ObjectView {
     statusGeneration: numberAt(status, "observedGeneration"),
     conditions: saidIn(object),
     managed: managedOf(valueAt(status, "managed")),
+    ordered: nameAt(object.spec, "writeConnectionSecretToRef", "name"),
   };
 }
 
@@ -148,16 +151,28 @@ export function saidOf({ conditions }: Pick<ObjectView, "conditions">, type: str
   return findCondition(conditions, type);
 }
 
+/** Returns the name of the Secret with the claim's credentials: the managed resource's, else the ordered one once the claim is ready. */
+export function secretNameOf(
+  view: Pick<ObjectView, "managed" | "ordered" | "conditions">,
+): string | undefined {
+  const isReady = saidOf(view, "Ready")?.status === "True";
+  return view.managed?.secret ?? (isReady ? view.ordered : undefined);
+}
+
+function nameAt(value: unknown, ...path: readonly string[]): string | undefined {
+  const name = textAt(value, ...path);
+  return name !== undefined && isDnsSubdomain(name) ? name : undefined;
+}
+
 function managedOf(value: unknown): ManagedStatus | undefined {
   if (valueAt(value) === undefined || typeof value !== "object") return undefined;
   const state = textAt(value, "state");
-  const secret = textAt(value, "credentials", "name");
   return {
     state: state === undefined ? undefined : plainText(state, wordLimit),
     createdAt: timeOf(textAt(value, "createdAt")),
     provisionedAt: timeOf(textAt(value, "provisionedAt")),
     updatedAt: timeOf(textAt(value, "updatedAt")),
-    secret: secret !== undefined && isDnsSubdomain(secret) ? secret : undefined,
+    secret: nameAt(value, "credentials", "name"),
     conditions: saidIn({ status: value }),
   };
 }

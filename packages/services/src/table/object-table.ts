@@ -25,14 +25,18 @@ export interface Reported {
   readonly to: string;
 }
 
-/** An object for a claim. */
-export interface ObjectRecipe {
+/** A manifest for a claim. */
+export interface ManifestRecipe {
   /** Manifest without name and namespace, which are the claim's. */
   readonly manifest: Readonly<Record<string, unknown>>;
-  /** A CEL query of the word `object`; provider-kubernetes asks it. */
-  readonly ready: string;
   readonly patches?: readonly Patch[] | undefined;
   readonly status?: readonly Reported[] | undefined;
+}
+
+/** An object for a claim. */
+export interface ObjectRecipe extends ManifestRecipe {
+  /** A CEL query of the word `object`; provider-kubernetes asks it. */
+  readonly ready: string;
 }
 
 /** The objects for the claims of a service. A shared kind without one is not served. */
@@ -49,7 +53,8 @@ const statusPath: Schema<string> = string({ pattern: `^status(\\.${name}){1,10}$
 const fixedText = (maxLength: number): Schema<string> =>
   string({ minLength: 1, maxLength, pattern: "^[^\\x00-\\x1f\\x7f]*$" });
 
-const patch: Schema<Patch> = object(
+/** One patch. */
+export const patch: Schema<Patch> = object(
   {
     from: string({ pattern: `^(spec\\.${name}|parameters|claim\\.(name|namespace))$` }),
     to: string({ pattern: `^spec(\\.${name}){1,10}$`, maxLength: 250 }),
@@ -63,18 +68,19 @@ const patch: Schema<Patch> = object(
   },
 );
 
+/** One value that the claim shows. */
+export const reported: Schema<Reported> = object({
+  from: statusPath,
+  to: string({ pattern: `^${name}(\\.${name}){0,5}$`, maxLength: 250 }),
+});
+
 const required = {
   manifest: anyObject(),
   ready: string({ minLength: 1, maxLength: 2000 }),
 } as const;
 const optional = {
   patches: list(patch, { maxItems: 100 }),
-  status: list(
-    object({ from: statusPath, to: string({ pattern: `^${name}(\\.${name}){0,5}$`, maxLength: 250 }) }),
-    {
-      maxItems: 30,
-    },
-  ),
+  status: list(reported, { maxItems: 30 }),
 } as const;
 /** One object. */
 export const objectRecipe: Schema<ObjectRecipe> = object(required, optional);

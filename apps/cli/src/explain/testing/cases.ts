@@ -1,5 +1,6 @@
 /** Cases of docs/explain.md: objects as servers store them, with the words that konnector, backend, function and provider write. */
-import { type Observed, viewOf } from "@klutch/overview";
+import { viewOf } from "@klutch/overview";
+import { foreignCases } from "./foreign-cases.ts";
 import {
   type Row,
   api,
@@ -19,19 +20,11 @@ import {
   above,
   warning,
   object,
+  type Case,
+  waiting,
 } from "./objects.ts";
 
-/** One case. */
-export interface Case {
-  readonly title: string;
-  readonly observed: Observed;
-}
-
 const limit = "this cluster may have 3 postgresqlinstances, has 3; ask ann@example.org";
-const waiting: readonly Row[] = [
-  ["Synced", "True", "ReconcileSuccess"],
-  ["Ready", "False", "Waiting", "Claim is waiting for composite resource to become Ready"],
-];
 const unreachable =
   "the broker https://broker.example.org does not answer (ECONNREFUSED); it is retried automatically, and nothing in the claim has to change";
 const noSelection = "cannot select Composition: no compatible Compositions found";
@@ -377,4 +370,5 @@ export const cases: readonly Case[] = [
     }),
   },
   { title: "A composition of strangers", observed: seen(claimOf(waiting)) },
+  ...foreignCases,
 ];

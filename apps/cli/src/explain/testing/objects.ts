@@ -162,3 +162,15 @@ export const above = (composite: Above["composite"], resources: readonly Compose
   resources,
 });
 export const warning = (reason: string, message: string): readonly Warning[] => [{ reason, message }];
+
+/** One case. */
+export interface Case {
+  readonly title: string;
+  readonly observed: Observed;
+}
+
+/** Conditions of a claim whose Composition says nothing more. */
+export const waiting: readonly Row[] = [
+  ["Synced", "True", "ReconcileSuccess"],
+  ["Ready", "False", "Waiting", "Claim is waiting for composite resource to become Ready"],
+];

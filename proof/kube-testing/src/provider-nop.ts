@@ -1,0 +1,73 @@
+/** The real provider-nop as a process: a Crossplane provider that is not ours, and makes nothing. */
+import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { dirname, join } from "node:path";
+import { resolveEngine, startProcess } from "@klutch/engines";
+import { decodeObject, type KubeClient, parseYamlDocuments } from "@klutch/kube";
+import type { DynamicObject, ResourceType } from "@klutch/kube-core";
+import { installKinds } from "./install.ts";
+import { webhookPort, webhookTurn } from "./provider-kubernetes.ts";
+
+/** Options of `startProviderNop`. */
+export interface ProviderNopOptions {
+  /** A client of the administrator. */
+  readonly client: KubeClient;
+  /** Kubeconfig of the same cluster, as YAML. */
+  readonly kubeconfig: string;
+  /** Folder of `startCluster`: the webhook server, which no one calls, uses the API server's certificate in it, and the process's files are written there. */
+  readonly clusterFolder: string;
+}
+
+/** Its cluster-scoped managed resources. */
+export const nopResources: ResourceType = {
+  group: "nop.crossplane.io",
+  version: "v1alpha1",
+  plural: "clusternopresources",
+  kind: "ClusterNopResource",
+  namespaced: false,
+};
+
+/**
+ * Installs its kinds and starts it. It looks at each managed resource every second. It has a fixed port, so one runs at a time on a machine, and none
+ * beside provider-kubernetes. Disposing it stops the process; the kinds stay.
+ */
+export async function startProviderNop(options: ProviderNopOptions): Promise<AsyncDisposable> {
+  const { client, clusterFolder, kubeconfig } = options;
+  await using stack = new AsyncDisposableStack();
+  stack.use(await webhookTurn("provider-nop"));
+  const program = await resolveEngine("provider-nop");
+  await installKinds(client, await kindsIn(join(dirname(program), "package", "crds")));
+  const folder = join(clusterFolder, "provider-nop");
+  await mkdir(folder, { recursive: true });
+  for (const kind of ["crt", "key"])
+    await copyFile(join(clusterFolder, "certs", `apiserver.${kind}`), join(folder, `tls.${kind}`));
+  await writeFile(join(folder, "kubeconfig"), kubeconfig, { mode: 0o600 });
+  stack.use(
+    await startProcess({
+      name: "provider-nop",
+      command: program,
+      args: ["--poll=1s"],
+      env: { KUBECONFIG: join(folder, "kubeconfig"), TLS_SERVER_CERTS_DIR: folder },
+      logFile: join(folder, "provider-nop.log"),
+      // It has no probe.
+      ready: () => isOpen(webhookPort),
+    }),
+  );
+  return stack.move();
+}
+
+async function kindsIn(folder: string): Promise<readonly DynamicObject[]> {
+  const read = async (file: string): Promise<readonly DynamicObject[]> =>
+    parseYamlDocuments(await readFile(join(folder, file), "utf8")).map((document) =>
+      decodeObject<DynamicObject>(document, file),
+    );
+  return (await Promise.all((await readdir(folder)).map(read))).flat();
+}
+
+function isOpen(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect({ host: "127.0.0.1", port });
+  socket.once("connect", () => resolve(true));
+  socket.once("error", () => resolve(false));
+  return promise.finally(() => socket.destroy());
+}
