@@ -211,7 +211,11 @@ test("what the policy of the page forbids is refused with its sentence, at the C
     ["other", { issuerRef: { kind: "ClusterIssuer", name: "internal" } }, "spec.issuerRef must be the"],
   ] as const) {
     await appCluster.client.create(certificates, certificate(name, spec));
-    await waitFor(`the refusal of ${name}`, async () => (await readyOf(name))?.message?.includes(words));
+    await waitFor(`the refusal of ${name}`, async () => {
+      const { items } = await appCluster.client.list<DynamicObject>(events, { namespace: "default" });
+      const refused = items.filter((event) => textAt(event, "reason") === "SyncRefused");
+      return refused.some((event) => textAt(event, "message")?.includes(words));
+    });
     const text = await explained(t, name);
     assert.match(text, /^2 [^]*\nwho +the developer can fix it\nnext +kubectl edit certificates/);
     assert.ok(text.includes(words), text);

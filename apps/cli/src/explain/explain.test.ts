@@ -74,6 +74,8 @@ for (const [title, verdict] of [
   ["It is deleted above, and the konnector has not let it go", "waiting back none"],
   ["The control plane has an earlier spec", "waiting sent none"],
   ["A composition of strangers", "waiting composite none"],
+  ["An operator of strangers has not finished", "waiting foreign none"],
+  ["A policy of the control plane refuses it", "failed sent developer"],
 ] as const)
   test(`${title}: ${verdict}`, () => assert.equal(verdictOf(title), verdict));
 

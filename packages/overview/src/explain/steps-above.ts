@@ -1,8 +1,7 @@
 /** Judges the stations in the control plane: from its objects if they may be read, else from the words that came down with the claim. No I/O. */
-import { isDnsSubdomain } from "@klutch/kube-core";
 import type { State, Step } from "./explanation.ts";
 import type { Above, Composed, Looked, Observed } from "./observed.ts";
-import { meaningOf, namedClaim, pausedRemedy } from "./reasons.ts";
+import { describingCommand, meaningOf, namedClaim, pausedRemedy } from "./reasons.ts";
 import { troubleOf } from "./steps-here.ts";
 import { type ObjectView, type Said, saidOf } from "./view.ts";
 
@@ -100,8 +99,6 @@ export function seenSteps(observed: Observed, above: Above): readonly Step[] {
       text: "gone",
     }));
   if (upstream === "missing" || upstream === "forbidden") return toldSteps(observed);
-  // The claim's own conditions are judged by their generations already.
-  if (!above.isComposed) return toldSteps(observed);
   const composite = compositeStep(observed, above, upstream.found);
   if (above.resources.length > 0)
     return [composite, ...above.resources.flatMap((one) => composedSteps(observed, one))];
@@ -158,10 +155,8 @@ function compositeStep(observed: Observed, { composite }: Above, upstream: Objec
 }
 
 /** Names from a server become part of a command only if they are names. */
-function describeCommand({ kind, group, name }: ObjectView): string {
-  const resource = `${kind.toLowerCase()}.${group}`;
-  const isSound = isDnsSubdomain(resource) && isDnsSubdomain(name);
-  return isSound ? `kubectl describe ${resource} ${name}` : "kubectl get composite";
+function describeCommand(found: ObjectView): string {
+  return describingCommand(found) ?? "kubectl get composite";
 }
 
 function editCommand(observed: Observed): string {

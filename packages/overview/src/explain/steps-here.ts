@@ -89,7 +89,7 @@ export function sentStep(observed: Observed): Step {
     return { station, state: "failed", text: ready.message, since: ready.at, clock: from, remedy };
   }
   if (ready?.reason !== "SpecNotSent") return { station, state: "done", text: "" };
-  const text = ready.message.replace(notSentWords, "").replace(/; of the one before it said .*$/, "");
+  const text = refusalIn(warnings) ?? saidOfSending(ready);
   const step = { station, text, since: ready.at, clock: from } as const;
   const bad = badBinding(observed);
   if (bad !== undefined) return { ...step, state: "failed", remedy: bindingRemedy(bad.reason, observed.api) };
@@ -104,6 +104,16 @@ export function sentStep(observed: Observed): Step {
     state: "waiting",
     remedy: { who: "none", next: "if it lasts for a minute: klutch doctor" },
   };
+}
+
+function saidOfSending({ message }: Said): string {
+  return message.replace(notSentWords, "").replace(/; of the one before it said .*$/, "");
+}
+
+/** Returns the words of a server that refuses the spec, which stand in an event only; undefined if the newest trouble is another one. */
+function refusalIn(warnings: Observed["warnings"]): string | undefined {
+  const [newest] = warnings;
+  return newest?.reason === "SyncRefused" ? newest.message : undefined;
 }
 
 /** Reads the konnector's sentence where neither binding nor events may be read. */

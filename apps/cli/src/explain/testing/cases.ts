@@ -44,6 +44,13 @@ const inSync: readonly Row[] = [
   ["Ready", "True", "Available"],
 ];
 
+/** A kind of cert-manager: no composite, and no condition Synced. */
+function certificate(rows: readonly Row[]): Observed {
+  const made = claimOf(rows, {}, { name: "shop", namespace: "default" });
+  const claim = { ...made, apiVersion: "cert-manager.io/v1", kind: "Certificate" };
+  return { ...seen(claim), api: "certificates.cert-manager.io", plural: "certificates" };
+}
+
 /** All cases, in the page's order. */
 export const cases: readonly Case[] = [
   { title: "All is well", observed: seen(claimOf(good, credentials), { secret: "present" }) },
@@ -377,4 +384,21 @@ export const cases: readonly Case[] = [
     }),
   },
   { title: "A composition of strangers", observed: seen(claimOf(waiting)) },
+  {
+    title: "An operator of strangers has not finished",
+    observed: certificate([
+      ["Ready", "False", "DoesNotExist", "Issuing certificate as Secret does not exist"],
+      ["Issuing", "False", "Failed", "The certificate request has failed to complete and will be retried"],
+    ]),
+  },
+  {
+    title: "A policy of the control plane refuses it",
+    observed: {
+      ...certificate(notSent("it is on its way")),
+      warnings: warning(
+        "SyncRefused",
+        'the provider refused the object: certificates.cert-manager.io "shop" is forbidden: denied request: spec.isCA must not be true. It is tried again. Change the object, or ask the provider.',
+      ),
+    },
+  },
 ];
