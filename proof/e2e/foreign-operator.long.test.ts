@@ -23,6 +23,7 @@ import {
   isTrue,
   namespaces,
   type ObjectRef,
+  type Secret,
   secrets,
   secretText,
   textAt,
@@ -80,7 +81,7 @@ const here = (): Promise<DynamicObject> => appCluster.client.get<DynamicObject>(
 
 /** Returns the certificate in a Secret of the app cluster, whose key and authority are checked. */
 async function certificateIn(ref: ObjectRef = secretRef): Promise<X509Certificate | undefined> {
-  const secret = await appCluster.client.find(secrets, ref);
+  const secret = await appCluster.client.find<DynamicObject>(secrets, ref);
   if (secret === undefined) return undefined;
   const [key = "", text = "", authority = ""] = ["tls.key", "tls.crt", "ca.crt"].map((name) =>
     secretText(secret, name),
@@ -167,7 +168,7 @@ test("with its issuer it becomes ready, and the Secret comes under the name that
   });
   const found = await waitFor("the Secret", () => certificateIn());
   assert.equal(found.checkHost("shop.apps.example.org"), "shop.apps.example.org");
-  assert.equal((await appCluster.client.get(secrets, secretRef)).type, "kubernetes.io/tls");
+  assert.equal((await appCluster.client.get<Secret>(secrets, secretRef)).type, "kubernetes.io/tls");
   const { status } = await here();
   assert.equal(Date.parse(textAt(status, "notAfter") ?? ""), Date.parse(found.validTo));
   const table = await inAppCluster("get", "certificate", "shop");
@@ -201,6 +202,24 @@ test("only the kind of Secret that the offer names crosses", async () => {
   await waitFor("a Secret that came after it", () => certificateIn({ namespace: "default", name: "later-tls" }));
   const { items } = await appCluster.client.list(secrets, { namespace: "default" });
   assert.deepEqual(items.map(({ metadata }) => metadata.name).toSorted(), ["later-tls", "shop-tls"]);
+});
+
+test("a Secret of the developer's own is left alone, and the claim says that its certificate is not in it", async (t) => {
+  const taken = { namespace: "default", name: "taken-tls" };
+  await appCluster.client.create(secrets, secretObject(taken.namespace, taken.name, { mine: "1" }));
+  await appCluster.client.create(certificates, certificate("taken", {}));
+  const ready = await waitFor("the claim to say so", async () => {
+    const found = await readyOf("taken");
+    return found?.reason === "NameTaken" ? found : undefined;
+  });
+  assert.equal(ready.status, "False");
+  assert.match(ready.message ?? "", /^Secret taken-tls exists and is not Klutch's/);
+  assert.match(await explained(t, "taken"), /^2 [^]*\nfailed +Secret [^]*\nwho +the developer can fix it\n/);
+  const kept = await appCluster.client.get<Secret>(secrets, taken);
+  assert.deepEqual(Object.keys(kept.data ?? {}), ["mine"]);
+  await appCluster.client.delete(secrets, taken);
+  await waitFor("the certificate in its place", () => certificateIn(taken), { timeoutMs: 120_000 });
+  await waitFor("the claim to be ready", async () => (await readyOf("taken"))?.status === "True");
 });
 
 test("what the policy of the page forbids is refused with its sentence, at the Certificate", async (t) => {
@@ -251,15 +270,15 @@ test("an agent that lies reaches no Secret of another tenant by the name in a fi
   const keystores = { jks: { create: true, passwordSecretRef } };
   await b.create(certificates, inOwn(certificate("keystore", { keystores })));
   const made = await waitFor("B's own Secret", () =>
-    controlPlane.client.find(secrets, { namespace: own, name: "shop-tls" }),
+    controlPlane.client.find<DynamicObject>(secrets, { namespace: own, name: "shop-tls" }),
   );
-  const ofA = await controlPlane.client.get(secrets, { namespace: above.namespace, name: "shop-tls" });
+  const ofA = await controlPlane.client.get<DynamicObject>(secrets, { namespace: above.namespace, name: "shop-tls" });
   assert.notEqual(secretText(made, "tls.key"), secretText(ofA, "tls.key"));
   await waitFor("the operator to have missed the password", async () => {
     const { items } = await controlPlane.client.list<DynamicObject>(events, { namespace: own });
     return JSON.stringify(items).includes("password");
   }).catch(() => undefined);
-  const { items } = await controlPlane.client.list(secrets, { namespace: own });
+  const { items } = await controlPlane.client.list<Secret>(secrets, { namespace: own });
   assert.deepEqual(
     items.flatMap(({ type, metadata }) => (type === "kubernetes.io/tls" ? [metadata.name] : [])),
     ["shop-tls"],
@@ -292,7 +311,7 @@ test("the issuers stay in the control plane: an offer of them says why it is non
 });
 
 test("a deleted Certificate leaves nothing on either side", async () => {
-  for (const name of ["shop", "later"]) await inAppCluster("delete", "certificate", name, "--timeout=60s");
+  for (const name of ["shop", "later", "taken"]) await inAppCluster("delete", "certificate", name, "--timeout=60s");
   await waitFor("the Secrets to be gone in the app cluster", async () => {
     const { items } = await appCluster.client.list(secrets, { namespace: "default" });
     return items.length === 0;

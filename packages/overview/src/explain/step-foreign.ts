@@ -35,10 +35,13 @@ export function foreignStep(observed: Observed): Step {
   const bad = badConditions(claim.conditions, ready);
   const [first] = stalled === undefined ? bad : [stalled];
   if (first === undefined) return { station, state: "done", text: "", since: ready?.at, clock };
-  const text = [...new Set([first, ...bad])].map(wordsOf).join("; ");
+  const text = [...new Set([first, ...bad])].slice(0, mostShown).map(wordsOf).join("; ");
   const state = stalled === undefined ? "waiting" : "failed";
   return { station, state, text, since: first.at, clock, remedy: remedyOf(observed) };
 }
+
+/** Most conditions whose words are shown. */
+const mostShown = 3;
 
 /** `Ready` decides where there is one; then the others say more. Without it, each that is False counts. */
 function badConditions(conditions: readonly Said[], ready: Said | undefined): readonly Said[] {

@@ -2,6 +2,7 @@
 import type { Step } from "./explanation.ts";
 import type { Observed } from "./observed.ts";
 import { bindingRemedy, meaningOf, namedClaim, stoppingRemedy } from "./reasons.ts";
+import { isForeign } from "./step-foreign.ts";
 import { type ObjectView, type Said, saidOf } from "./view.ts";
 
 /** Begins a message of the konnector about a spec that it did not send. */
@@ -50,7 +51,8 @@ export function agentStep(observed: Observed): Step {
       text: `${api} is not bound in this cluster, so no agent looks at it`,
       remedy: { who: "operator", next: "kubectl bind" },
     };
-  if (isUntouched || isBehind(claim)) {
+  const isRefused = refusalIn(observed.warnings) !== undefined;
+  if ((isUntouched && !isRefused) || isBehind(claim)) {
     const isSilent = agent === "silent";
     const text = isSilent
       ? "no konnector works in this cluster"
@@ -198,8 +200,10 @@ export function secretStep(observed: Observed): Step {
         remedy: meaning.remedy,
       };
   }
-  if (name === undefined)
-    return { station, state: "pending", text: ready?.status === "True" ? "the claim names none" : "" };
+  if (name === undefined) {
+    const isSure = ready?.status === "True" && !isForeign(observed);
+    return { station, state: "pending", text: isSure ? "the claim names none" : "" };
+  }
   const object = `Secret/${name}`;
   if (secret === "present") return { station, state: "done", text: "", object };
   if (secret === "unknown")
