@@ -51,9 +51,7 @@ const [inAppCluster, inControlPlane] = [
 ];
 await controlPlane.client.create(namespaces, namespaceObject("cert-manager"));
 const operator = { client: controlPlane.client, kubeconfig: controlPlane.kubeconfig };
-cleanup.use(
-  await startCertManager({ ...operator, folder: controlPlane.dataDir, namespace: "cert-manager" }),
-);
+cleanup.use(await startCertManager({ ...operator, folder: controlPlane.dataDir, namespace: "cert-manager" }));
 await fixture.startKonnector();
 
 const page = await readFile(resolve(import.meta.dirname, "../../docs/operators.md"), "utf8");
@@ -192,14 +190,19 @@ test("another name gives another certificate in the same Secret; until then the 
     const found = findCondition(conditionsOf({ status }), "Ready");
     return found?.status === "True" ? found : undefined;
   });
-  assert.equal(Object.entries(ready).find(([name]) => name === "observedGeneration")?.[1], metadata.generation);
+  assert.equal(
+    Object.entries(ready).find(([name]) => name === "observedGeneration")?.[1],
+    metadata.generation,
+  );
 });
 
 test("only the kind of Secret that the offer names crosses", async () => {
   const { namespace } = above;
   await controlPlane.client.create(secrets, secretObject(namespace ?? "", "of-the-operator", { key: "1" }));
   await appCluster.client.create(certificates, certificate("later", {}));
-  await waitFor("a Secret that came after it", () => certificateIn({ namespace: "default", name: "later-tls" }));
+  await waitFor("a Secret that came after it", () =>
+    certificateIn({ namespace: "default", name: "later-tls" }),
+  );
   const { items } = await appCluster.client.list(secrets, { namespace: "default" });
   assert.deepEqual(items.map(({ metadata }) => metadata.name).toSorted(), ["later-tls", "shop-tls"]);
 });
@@ -265,24 +268,34 @@ test("an agent that lies reaches no Secret of another tenant by the name in a fi
   );
   await b.create(certificates, inOwn(certificate("path", { secretName: `${above.namespace}/shop-tls` })));
   // A keystore's password is read from a Secret that a field names: there is none of that name in the tenant's own namespace.
-  await controlPlane.client.create(secrets, secretObject(above.namespace ?? "", "password", { password: "p" }));
+  await controlPlane.client.create(
+    secrets,
+    secretObject(above.namespace ?? "", "password", { password: "p" }),
+  );
   const passwordSecretRef = { name: "password", key: "password" };
   const keystores = { jks: { create: true, passwordSecretRef } };
   await b.create(certificates, inOwn(certificate("keystore", { keystores })));
   const made = await waitFor("B's own Secret", () =>
     controlPlane.client.find<DynamicObject>(secrets, { namespace: own, name: "shop-tls" }),
   );
-  const ofA = await controlPlane.client.get<DynamicObject>(secrets, { namespace: above.namespace, name: "shop-tls" });
+  const ofA = await controlPlane.client.get<DynamicObject>(secrets, {
+    namespace: above.namespace,
+    name: "shop-tls",
+  });
   assert.notEqual(secretText(made, "tls.key"), secretText(ofA, "tls.key"));
-  await waitFor("the operator to have missed the password", async () => {
-    const { items } = await controlPlane.client.list<DynamicObject>(events, { namespace: own });
-    return JSON.stringify(items).includes("password");
-  }).catch(() => undefined);
-  const { items } = await controlPlane.client.list<Secret>(secrets, { namespace: own });
-  assert.deepEqual(
-    items.flatMap(({ type, metadata }) => (type === "kubernetes.io/tls" ? [metadata.name] : [])),
-    ["shop-tls"],
-  );
+  // All three were signed, so that only the name keeps the others away.
+  await waitFor("three signed requests", async () => {
+    const { items } = await controlPlane.client.list<DynamicObject>(certificateRequests, { namespace: own });
+    return items.filter((request) => isTrue(conditionsOf(request), "Ready")).length === 3;
+  });
+  const tlsOfB = async (): Promise<readonly unknown[]> => {
+    const { items } = await controlPlane.client.list<Secret>(secrets, { namespace: own });
+    return items.flatMap(({ type, metadata }) => (type === "kubernetes.io/tls" ? [metadata.name] : []));
+  };
+  assert.deepEqual(await tlsOfB(), ["shop-tls"]);
+  await controlPlane.client.create(secrets, secretObject(own, "password", { password: "of-b" }));
+  await waitFor("the keystore with B's own password", async () => (await tlsOfB()).includes("keystore-tls"));
+  assert.deepEqual((await tlsOfB()).toSorted(), ["keystore-tls", "shop-tls"]);
   for (const ref of [
     { namespace: above.namespace, name: "shop-tls" },
     { namespace: "cert-manager", name: "app-clusters-ca" },
@@ -311,7 +324,8 @@ test("the issuers stay in the control plane: an offer of them says why it is non
 });
 
 test("a deleted Certificate leaves nothing on either side", async () => {
-  for (const name of ["shop", "later", "taken"]) await inAppCluster("delete", "certificate", name, "--timeout=60s");
+  for (const name of ["shop", "later", "taken"])
+    await inAppCluster("delete", "certificate", name, "--timeout=60s");
   await waitFor("the Secrets to be gone in the app cluster", async () => {
     const { items } = await appCluster.client.list(secrets, { namespace: "default" });
     return items.length === 0;

@@ -40,7 +40,15 @@ test("a text field of spec or status can be named, and no field has to be", () =
 });
 
 test("another field is refused with its value, and with one that would be right", () => {
-  for (const field of ["spec.size", "spec.none", "spec.binding.name", "metadata.name", "secretName", "", "spec"])
+  for (const field of [
+    "spec.size",
+    "spec.none",
+    "spec.binding.name",
+    "metadata.name",
+    "secretName",
+    "",
+    "spec",
+  ])
     assert.throws(
       () => checkSecretNameField(crd, saying(field)),
       new RegExp(
@@ -51,7 +59,15 @@ test("another field is refused with its value, and with one that would be right"
 });
 
 test("an export of strangers whose annotation is no path names no field", () => {
-  for (const value of ["spec.__proto__", "spec..name", "spec.a b", `spec${".a".repeat(10)}`, 7, null, ["spec.a"]])
+  for (const value of [
+    "spec.__proto__",
+    "spec..name",
+    "spec.a b",
+    `spec${".a".repeat(10)}`,
+    7,
+    null,
+    ["spec.a"],
+  ])
     assert.equal(
       secretNameFieldOf({ metadata: { annotations: { [secretNameFieldAnnotation]: value } } }),
       undefined,

@@ -110,12 +110,7 @@ export const engineDefinitions: readonly Engine[] = [
     extraFolders: { goModule: providerKubernetesModule, folders: ["package/crds"] },
   },
   {
-    ...define(
-      "cert-manager",
-      certManagerVersion,
-      `${certManagerModule}/cmd/controller`,
-      certManagerSettings,
-    ),
+    ...define("cert-manager", certManagerVersion, `${certManagerModule}/cmd/controller`, certManagerSettings),
     extraFolders: { goModule: certManagerModule, folders: ["deploy/crds"] },
   },
   // A program of ours around the GitOps tools' own code; its source lies beside its go.mod.

@@ -141,7 +141,12 @@ function foreign(conditions: readonly object[], more: Partial<Observed> = {}): E
   return explain({ ...found.observed, claim: viewOf(object), ...more });
 }
 
-const said = (type: string, status: string, reason: string): object => ({ type, status, reason, message: "" });
+const said = (type: string, status: string, reason: string): object => ({
+  type,
+  status,
+  reason,
+  message: "",
+});
 const stationsOf = ({ steps }: Explanation): string => steps.map(({ station }) => station).join(" ");
 const ofStrangers = "edited agent sent foreign back secret";
 
@@ -149,14 +154,23 @@ test("an operator of strangers that is ready, stalled, or without a condition Re
   for (const [conditions, verdict] of [
     [[said("Ready", "True", "Ready"), said("Issuing", "False", "Failed")], "well - "],
     [[said("Ready", "False", "Failed")], "waiting foreign Ready: Failed"],
-    [[said("Ready", "Unknown", "SpecNotObserved"), said("Issuing", "True", "X")], "waiting foreign Ready: SpecNotObserved"],
-    [[said("Ready", "False", "X"), said("Stalled", "True", "GaveUp")], "failed foreign Stalled: GaveUp; Ready: X"],
+    [
+      [said("Ready", "Unknown", "SpecNotObserved"), said("Issuing", "True", "X")],
+      "waiting foreign Ready: SpecNotObserved",
+    ],
+    [
+      [said("Ready", "False", "X"), said("Stalled", "True", "GaveUp")],
+      "failed foreign Stalled: GaveUp; Ready: X",
+    ],
     [[said("Accepted", "False", "NoClass")], "waiting foreign Accepted: NoClass"],
     [[said("Accepted", "True", "Fine")], "well - "],
   ] as const) {
     const explanation = foreign(conditions);
     assert.equal(stationsOf(explanation), ofStrangers);
-    assert.equal(`${explanation.state} ${explanation.waitsFor?.station ?? "-"} ${explanation.cause}`, verdict);
+    assert.equal(
+      `${explanation.state} ${explanation.waitsFor?.station ?? "-"} ${explanation.cause}`,
+      verdict,
+    );
   }
 });
 
@@ -174,7 +188,12 @@ test("what only the konnector or Crossplane has spoken of is no operator's of st
 
 test("a status of an operator that lies is bounded, whatever it says", () => {
   const nasty = `\u001b[31m${"x".repeat(1_000_000)}`;
-  const conditions = Array.from({ length: 5_000 }, (_, index) => ({ type: `T${index}`, status: "False", reason: nasty, message: nasty }));
+  const conditions = Array.from({ length: 5_000 }, (_, index) => ({
+    type: `T${index}`,
+    status: "False",
+    reason: nasty,
+    message: nasty,
+  }));
   const text = formatExplanation(foreign(conditions), "json");
   assert.ok(text.length < 20_000, `${text.length}`);
   assert.ok(!text.includes("\u001b"));

@@ -13,7 +13,8 @@ import { type Said, saidOf } from "./view.ts";
  */
 export function isForeign({ claim, above, choosesComposition }: Observed): boolean {
   if (above !== undefined && !above.isComposed) return true;
-  if (choosesComposition || claim.managed !== undefined || saidOf(claim, "Synced") !== undefined) return false;
+  if (choosesComposition || claim.managed !== undefined || saidOf(claim, "Synced") !== undefined)
+    return false;
   return claim.conditions.some(({ type, reason }) => type !== "Ready" || !isOfAgent(reason));
 }
 

@@ -394,7 +394,7 @@ export const cases: readonly Case[] = [
   {
     title: "A policy of the control plane refuses it",
     observed: {
-      ...certificate(notSent("it is on its way")),
+      ...certificate(notSent("the provider has not taken this change yet; it is tried again")),
       warnings: warning(
         "SyncRefused",
         'the provider refused the object: certificates.cert-manager.io "shop" is forbidden: denied request: spec.isCA must not be true. It is tried again. Change the object, or ask the provider.',

@@ -1,7 +1,13 @@
 /** The objects of one provider's bound APIs: one object reconciler for each API. */
 import type { APIServiceExportSpec } from "@klutch/api";
 import { type DynamicObject, jsonHash, keyOf, refOf } from "@klutch/kube-core";
-import { type Isolation, type SaidOfKind, type SyncedType, syncedType, type UnbindPolicy } from "@klutch/sync";
+import {
+  type Isolation,
+  type SaidOfKind,
+  type SyncedType,
+  syncedType,
+  type UnbindPolicy,
+} from "@klutch/sync";
 import type { ReconcileContext, RelatedObject } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import { Running } from "../../lifecycle.ts";
