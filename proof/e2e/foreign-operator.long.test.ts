@@ -204,7 +204,7 @@ test("only the kind of Secret that the offer names crosses", async () => {
     certificateIn({ namespace: "default", name: "later-tls" }),
   );
   const { items } = await appCluster.client.list(secrets, { namespace: "default" });
-  assert.deepEqual(items.map(({ metadata }) => metadata.name).toSorted(), ["later-tls", "shop-tls"]);
+  assert.deepEqual(new Set(items.map(({ metadata }) => metadata.name)), new Set(["later-tls", "shop-tls"]));
 });
 
 test("a Secret of the developer's own is left alone, and the claim says that its certificate is not in it", async (t) => {
@@ -295,7 +295,7 @@ test("an agent that lies reaches no Secret of another tenant by the name in a fi
   assert.deepEqual(await tlsOfB(), ["shop-tls"]);
   await controlPlane.client.create(secrets, secretObject(own, "password", { password: "of-b" }));
   await waitFor("the keystore with B's own password", async () => (await tlsOfB()).includes("keystore-tls"));
-  assert.deepEqual((await tlsOfB()).toSorted(), ["keystore-tls", "shop-tls"]);
+  assert.deepEqual(new Set(await tlsOfB()), new Set(["keystore-tls", "shop-tls"]));
   for (const ref of [
     { namespace: above.namespace, name: "shop-tls" },
     { namespace: "cert-manager", name: "app-clusters-ca" },
@@ -332,11 +332,12 @@ test("a deleted Certificate leaves nothing on either side", async () => {
   });
   await waitFor("all of it to be gone in the control plane", async () => {
     const place = { namespace: above.namespace };
-    const kept = (await controlPlane.client.list(secrets, place)).items.map(({ metadata }) => metadata.name);
+    const { items: kept } = await controlPlane.client.list(secrets, place);
+    const own = new Set(["of-the-operator", "password"]);
     const left = [
       ...(await controlPlane.client.list(certificates, place)).items,
       ...(await controlPlane.client.list(certificateRequests, place)).items,
     ];
-    return left.length === 0 && kept.toSorted().join() === "of-the-operator,password";
+    return left.length === 0 && kept.every(({ metadata }) => own.has(metadata.name ?? ""));
   });
 });

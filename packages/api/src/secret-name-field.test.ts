@@ -12,11 +12,11 @@ const schema = {
     status: { properties: { binding: { properties: { name: text } } } },
   },
 };
-const crd: KubeObject = {
+const crd: KubeObject & { readonly spec: object } = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
   metadata: { name: "widgets.example.org" },
-  ...{ spec: { versions: [{ name: "v1", schema: { openAPIV3Schema: schema } }] } },
+  spec: { versions: [{ name: "v1", schema: { openAPIV3Schema: schema } }] },
 };
 
 function saying(field?: string): APIServiceExportTemplate {

@@ -25,7 +25,7 @@ export interface StatusView {
   readonly secretNameField?: string | undefined;
 }
 
-/** What annotations of an export say of its kind. */
+/** Facts of a kind that the annotations of its export tell. */
 export type SaidOfKind = Pick<StatusView, "isIgnored" | "secretNameField">;
 
 /** View of a status that is copied unchanged. */

@@ -34,7 +34,7 @@ export const certificateRequests: ResourceType = {
   kind: "CertificateRequest",
 };
 
-/** Those that sign by a key in a Secret. The others speak with servers in the internet, or make Pods. */
+/** Controllers that sign by a key in a Secret. The others speak with servers in the internet, or make Pods. */
 const controllers = [
   "issuers",
   "clusterissuers",

@@ -12,6 +12,7 @@ import {
   good,
   bad,
   notSent,
+  certificate,
   compositeOf,
   composedWell,
   managedOf,
@@ -43,13 +44,6 @@ const inSync: readonly Row[] = [
   ["Synced", "True", "ReconcileSuccess"],
   ["Ready", "True", "Available"],
 ];
-
-/** A kind of cert-manager: no composite, and no condition Synced. */
-function certificate(rows: readonly Row[]): Observed {
-  const made = claimOf(rows, {}, { name: "shop", namespace: "default" });
-  const claim = { ...made, apiVersion: "cert-manager.io/v1", kind: "Certificate" };
-  return { ...seen(claim), api: "certificates.cert-manager.io", plural: "certificates" };
-}
 
 /** All cases, in the page's order. */
 export const cases: readonly Case[] = [

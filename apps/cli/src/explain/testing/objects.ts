@@ -162,3 +162,10 @@ export const above = (composite: Above["composite"], resources: readonly Compose
   resources,
 });
 export const warning = (reason: string, message: string): readonly Warning[] => [{ reason, message }];
+
+/** A kind of cert-manager: no composite, and no condition Synced. */
+export function certificate(rows: readonly Row[]): Observed {
+  const made = claimOf(rows, {}, { name: "shop", namespace: "default" });
+  const claim = { ...made, apiVersion: "cert-manager.io/v1", kind: "Certificate" };
+  return { ...seen(claim), api: "certificates.cert-manager.io", plural: "certificates" };
+}
