@@ -153,7 +153,8 @@ const ofStrangers = "edited agent sent foreign back secret";
 test("an operator of strangers that is ready, stalled, or without a condition Ready is judged by its own words", () => {
   for (const [conditions, verdict] of [
     [[said("Ready", "True", "Ready"), said("Issuing", "False", "Failed")], "well - "],
-    [[said("Ready", "False", "Failed")], "waiting foreign Ready: Failed"],
+    [[said("Ready", "False", "Failed"), said("Issuing", "True", "X")], "waiting foreign Ready: Failed"],
+    [[said("Ready", "False", "DoesNotExist")], "waiting foreign Ready: DoesNotExist"],
     [
       [said("Ready", "Unknown", "SpecNotObserved"), said("Issuing", "True", "X")],
       "waiting foreign Ready: SpecNotObserved",
@@ -177,6 +178,8 @@ test("an operator of strangers that is ready, stalled, or without a condition Re
 test("what only the konnector or Crossplane has spoken of is no operator's of strangers", () => {
   for (const conditions of [
     [said("Ready", "Unknown", "SpecNotObserved")],
+    [said("Ready", "False", "Refused")],
+    [said("Ready", "False", "Waiting")],
     [said("Ready", "False", "X"), said("Synced", "True", "ReconcileSuccess")],
     [],
   ])

@@ -129,6 +129,14 @@ export function describingCommand({ kind, group, name, namespace }: ObjectView):
     : undefined;
 }
 
+/** Reasons of Crossplane, which say no more than the status. */
+const general: ReadonlySet<string> = new Set(["Available", "Unavailable", "Waiting", "ReconcileError"]);
+
+/** Returns true for a reason of `Ready` that Klutch or Crossplane gives. */
+export function isOfKlutch(reason: string): boolean {
+  return Object.hasOwn(rows, reason) || general.has(reason);
+}
+
 /** Returns true for a reason that the konnector alone gives a claim. */
 export function isOfAgent(reason: string): boolean {
   const station = Object.hasOwn(rows, reason) ? rows[reason]?.[0] : undefined;

@@ -4,18 +4,18 @@
  */
 import type { Remedy, Step } from "./explanation.ts";
 import type { Observed } from "./observed.ts";
-import { describingCommand, isOfAgent } from "./reasons.ts";
+import { describingCommand, isOfAgent, isOfKlutch } from "./reasons.ts";
 import { type Said, saidOf } from "./view.ts";
 
 /**
  * Returns true if no composite stands behind the claim. The control plane's definition says so; else the conditions: Crossplane writes `Synced` on all
- * that it works on, and what only the konnector has spoken of may be anything.
+ * that it works on, and a `Ready` in the words of Klutch or Crossplane alone may be of anything.
  */
 export function isForeign({ claim, above, choosesComposition }: Observed): boolean {
+  if (claim.managed !== undefined) return false;
   if (above !== undefined && !above.isComposed) return true;
-  if (choosesComposition || claim.managed !== undefined || saidOf(claim, "Synced") !== undefined)
-    return false;
-  return claim.conditions.some(({ type, reason }) => type !== "Ready" || !isOfAgent(reason));
+  if (choosesComposition || saidOf(claim, "Synced") !== undefined) return false;
+  return claim.conditions.some(({ type, reason }) => type !== "Ready" || !isOfKlutch(reason));
 }
 
 /** Returns the step. An operator that knows how to say that it gave up says `Stalled`, as kstatus has it. */

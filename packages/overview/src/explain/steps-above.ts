@@ -99,6 +99,8 @@ export function seenSteps(observed: Observed, above: Above): readonly Step[] {
       text: "gone",
     }));
   if (upstream === "missing" || upstream === "forbidden") return toldSteps(observed);
+  // The claim's own conditions are judged by their generations already.
+  if (!above.isComposed) return toldSteps(observed);
   const composite = compositeStep(observed, above, upstream.found);
   if (above.resources.length > 0)
     return [composite, ...above.resources.flatMap((one) => composedSteps(observed, one))];
