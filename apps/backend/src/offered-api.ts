@@ -2,6 +2,7 @@
 import {
   type APIServiceExportTemplate,
   checkApiName,
+  checkSecretNameField,
   type ClusterScopedIsolation,
   consumerScopeAnnotation,
   crdNameOf,
@@ -169,6 +170,7 @@ const choiceWords =
 
 function snapshotOf(template: APIServiceExportTemplate, crd: KubeObject): ExportSnapshot | ExportError {
   try {
+    checkSecretNameField(crd, template);
     return exportFromCrd(withoutHiddenFields(crd, template)).spec;
   } catch (error) {
     if (error instanceof ExportError) return error;

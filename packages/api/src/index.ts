@@ -160,6 +160,7 @@ export * from "./versions.ts";
 export * from "./wire.ts";
 export { withoutHiddenFields } from "./hidden-fields.ts";
 export { withServiceTypes } from "./service-types.ts";
+export { checkSecretNameField, secretNameFieldOf } from "./secret-name-field.ts";
 export {
   isMonth,
   monthPattern,

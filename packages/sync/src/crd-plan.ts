@@ -21,7 +21,7 @@ import {
   type ResourceType,
 } from "@klutch/kube-core";
 import { keepStoredVersions, versionsOf } from "./schema-rollout.ts";
-import { type StatusView, statusViewOf, withStatusDefault } from "./status-view.ts";
+import { type SaidOfKind, type StatusView, statusViewOf, withStatusDefault } from "./status-view.ts";
 
 /** On CRDs that we wrote: hash of what was wanted, to notice what an export no longer has. */
 export const crdHashAnnotation = "klutch.anynines.com/export-hash";
@@ -173,12 +173,12 @@ export interface SyncedType {
 
 /**
  * The resource as our own CRD in the app cluster has it: nothing that an export says later makes it another one. Of its versions one
- * that the provider still serves; undefined when there is none. `isIgnored` as in `StatusView`, default false.
+ * that the provider still serves; undefined when there is none. `said` stands on the export, default nothing.
  */
 export function syncedType(
   crd: DynamicObject,
   spec: { readonly versions: readonly ServedVersion[] },
-  isIgnored = false,
+  said: SaidOfKind = { isIgnored: false },
 ): SyncedType | undefined {
   const name = syncedVersion(spec, crd)?.name;
   const found = versionsOf(crd.spec).find((candidate) => candidate.name === name);
@@ -192,7 +192,7 @@ export function syncedType(
   return {
     type: { group, version: name, plural, kind, namespaced: scope === "Namespaced" },
     statusSubresource,
-    view: statusViewOf(found.schema, { isSubresource: statusSubresource, isIgnored }),
+    view: statusViewOf(found.schema, { ...said, isSubresource: statusSubresource }),
   };
 }
 

@@ -101,7 +101,7 @@ export function providerDigest(object: DynamicObject, view: StatusView): Digest 
     status: providerStatusText(object, view),
     mark: markToCompare(object),
   };
-  const secret = credentialsSecretOf(object);
+  const secret = credentialsSecretOf(object, view);
   if (!hasLegacy && secret === undefined) return digest;
   return { ...digest, ...(hasLegacy ? { hasLegacy } : {}), ...(secret === undefined ? {} : { secret }) };
 }

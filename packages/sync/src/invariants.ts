@@ -3,7 +3,13 @@
  * clusters (`klutch verify`) and the clusters of the fault simulation. They read one snapshot, decide nothing and know no history, so
  * changes that are on their way at that moment show as violations, too; check twice before you believe it.
  */
-import { type APIServiceExport, claimedFromLabel, crdNameOf, syncerFinalizer } from "@klutch/api";
+import {
+  type APIServiceExport,
+  claimedFromLabel,
+  crdNameOf,
+  secretNameFieldOf,
+  syncerFinalizer,
+} from "@klutch/api";
 import {
   contains,
   type DynamicObject,
@@ -58,12 +64,12 @@ function boundApisOf({ consumer, provider }: InvariantSnapshot): readonly BoundA
 
 /** Returns the view of generations in claims: from the CRD in the app cluster, or if that was not read, from its export. */
 function viewOf({ metadata, spec }: APIServiceExport, crd: DynamicObject | undefined): StatusView {
-  const isIgnored = ignoresGenerations(metadata);
+  const said = { isIgnored: ignoresGenerations(metadata), secretNameField: secretNameFieldOf({ metadata }) };
   const version = syncedVersion(spec);
-  const synced = crd === undefined ? undefined : syncedType(crd, spec, isIgnored);
+  const synced = crd === undefined ? undefined : syncedType(crd, spec, said);
   if (synced !== undefined || version === undefined) return synced?.view ?? plainView;
   const isSubresource = version.subresources?.status !== undefined;
-  return statusViewOf(version.schema.openAPIV3Schema, { isSubresource, isIgnored });
+  return statusViewOf(version.schema.openAPIV3Schema, { ...said, isSubresource });
 }
 
 /** Number of objects of a resource that were judged on each side; undefined for a side that was not read. */
@@ -161,7 +167,7 @@ function checkStatus(
   upstream: DynamicObject,
 ): readonly Violation[] {
   const { now } = snapshot;
-  const missingSecret = missingSecretOf(snapshot, claim, upstream);
+  const missingSecret = missingSecretOf(snapshot, view, claim, upstream);
   const shown = projectStatus({ view, claim, provider: upstream, notSent: undefined, missingSecret, now });
   if (jsonEqual(claim.status, shown)) return [];
   const [field = "status"] = [
@@ -175,11 +181,12 @@ function checkStatus(
 /** The Secret that the claim says it cannot have, unless the Secrets that were read show otherwise. */
 function missingSecretOf(
   { consumer, provider }: InvariantSnapshot,
+  view: StatusView,
   claim: DynamicObject,
   upstream: DynamicObject,
 ): MissingSecret | undefined {
   const reason = saidSecretReason(claim);
-  const name = credentialsSecretOf(upstream);
+  const name = credentialsSecretOf(upstream, view);
   if (reason === undefined || name === undefined) return undefined;
   const secrets = consumer.objects["secrets"];
   const found = secrets?.find(

@@ -21,7 +21,12 @@ export interface StatusView {
   readonly isSubresource: boolean;
   /** The API's owner says that the numbers and echoes of its statuses mean nothing. */
   readonly isIgnored: boolean;
+  /** Path of the field with the name of the object's Secret. Default: `status.managed.credentials.name`, as function-klutch writes it. */
+  readonly secretNameField?: string | undefined;
 }
+
+/** Facts of a kind that the annotations of its export tell. */
+export type SaidOfKind = Pick<StatusView, "isIgnored" | "secretNameField">;
 
 /** View of a status that is copied unchanged. */
 export const plainView: StatusView = {
@@ -47,7 +52,7 @@ export function shortened(text: string): string {
 /** The view of a version. `schema` is its `openAPIV3Schema`, a stranger's: what it does not say clearly it does not say. */
 export function statusViewOf(
   schema: JsonSchema,
-  { isSubresource, isIgnored }: Pick<StatusView, "isSubresource" | "isIgnored">,
+  { isSubresource, isIgnored, secretNameField }: SaidOfKind & Pick<StatusView, "isSubresource">,
 ): StatusView {
   const status = recordAt(schema, "properties", "status");
   const hasNumber = valueAt(status, "properties", "observedGeneration", "type") === "integer";
@@ -58,6 +63,7 @@ export function statusViewOf(
     mayBeUnknown: conditions !== undefined && takesUnknown(status, conditions),
     isSubresource,
     isIgnored,
+    ...(secretNameField === undefined ? {} : { secretNameField }),
   };
 }
 

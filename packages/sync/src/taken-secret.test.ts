@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { recordsAt } from "@klutch/kube-core";
 import { projectStatus } from "./status-projection.ts";
+import { plainView } from "./status-view.ts";
 import { credentialsSecretOf, missingSecretWords, saidSecretReason } from "./taken-secret.ts";
 import { before, claimOf, fullView, providerOf, ready, type Side } from "./testing/statuses.ts";
 
@@ -67,12 +68,25 @@ test("only fields that the schema has are written, and where it has no such cond
   assert.equal(recordsAt(kept, "conditions")[0]?.["status"], "True");
 });
 
+test("where the export names a field, only that one names the Secret", () => {
+  const object = { spec: { secretName: "tls" }, status: { managed: { credentials: { name: "creds" } } } };
+  assert.equal(credentialsSecretOf(object, plainView), "creds");
+  assert.equal(credentialsSecretOf(object, { secretNameField: "spec.secretName" }), "tls");
+  for (const secretNameField of ["spec.other", "spec.secretName.more", "status.managed.credentials"])
+    assert.equal(credentialsSecretOf(object, { secretNameField }), undefined, secretNameField);
+  for (const wrong of ["../tls", "a/b", "", 7, ["tls"]])
+    assert.equal(
+      credentialsSecretOf({ spec: { secretName: wrong } }, { secretNameField: "spec.secretName" }),
+      undefined,
+    );
+});
+
 test("a name that no Secret can have names none", () => {
   const named = (name: unknown): string | undefined =>
-    credentialsSecretOf({ status: { managed: { credentials: { name } } } });
+    credentialsSecretOf({ status: { managed: { credentials: { name } } } }, plainView);
   assert.equal(named("one-creds"), "one-creds");
   for (const wrong of ["", "a/b", "A", "a\u001b[2J", "x".repeat(254), 7, null, {}])
     assert.equal(named(wrong), undefined);
-  assert.equal(credentialsSecretOf({ status: "text" }), undefined);
+  assert.equal(credentialsSecretOf({ status: "text" }, plainView), undefined);
   assert.ok(missingSecretWords({ name: "x".repeat(253), reason: "TooManyObjects" }).length < 1_024);
 });

@@ -2,10 +2,11 @@
  * The Secret that a claim's provider names, when the app cluster has another one of that name, or the Secret does not cross. The claim is not ready then, whatever its
  * provider says. A claim is found by its own status and its own namespace, so a provider can say this of its own claim only.
  */
-import { isDnsSubdomain, recordsAt, textAt } from "@klutch/kube-core";
+import { type DynamicObject, isDnsSubdomain, recordsAt, textAt } from "@klutch/kube-core";
 import { type LocalReadyCase, localNotReady } from "./local-ready.ts";
 import { asConditions, conditionOf } from "./status-conditions.ts";
 import type { WithStatus } from "./status-evidence.ts";
+import type { StatusView } from "./status-view.ts";
 
 const secretReasons = ["NameTaken", "SecretTypeRefused", "TooManyObjects"] as const;
 
@@ -18,9 +19,12 @@ export interface MissingSecret {
   readonly reason: SecretReason;
 }
 
-/** Returns the name of the Secret with the credentials, which lies in the claim's namespace; undefined if the status names none. */
-export function credentialsSecretOf({ status }: Pick<WithStatus, "status">): string | undefined {
-  const name = textAt(status, "managed", "credentials", "name");
+/** Returns the name of the Secret with the credentials, which lies in the claim's namespace; undefined if the object names none. */
+export function credentialsSecretOf(
+  object: Pick<DynamicObject, "spec" | "status">,
+  { secretNameField = "status.managed.credentials.name" }: Pick<StatusView, "secretNameField">,
+): string | undefined {
+  const name = textAt(object, ...secretNameField.split("."));
   return name !== undefined && isDnsSubdomain(name) ? name : undefined;
 }
 

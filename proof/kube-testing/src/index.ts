@@ -3,6 +3,7 @@ export { type AccessQuestion, accountConfig, answerTo, isAllowed, unlimitedClien
 export { type AlertWatch, type AlertWatchOptions, startAlertWatch } from "./alert-watch.ts";
 export { auditArguments, type AuditedWrite, auditPosition, readAudit } from "./audit.ts";
 export { type BackendProcess, startBackendProcess } from "./backend-process.ts";
+export { certificateRequests, certificates, startCertManager } from "./cert-manager.ts";
 export { type OwnCluster, startCluster, type TestCluster } from "./cluster.ts";
 export { leaseCluster, type LeaseOptions } from "./pool/lease.ts";
 export { ClusterPool } from "./pool/pool.ts";

@@ -15,7 +15,7 @@ export interface Engine {
 }
 
 /** Programs that only some tests run. */
-const testEngines = ["judges", "provider-kubernetes", "provider-nop", "helm"] as const;
+const testEngines = ["judges", "provider-kubernetes", "provider-nop", "helm", "cert-manager"] as const;
 
 /** Servers of data services, which a broker obtains when it makes the first instance. */
 const serviceEngines = ["versitygw", "ferretdb"] as const;
@@ -48,6 +48,10 @@ const crossplaneSettings = [
 ];
 const providerKubernetesModule = "github.com/crossplane-contrib/provider-kubernetes";
 const providerNopModule = "github.com/crossplane-contrib/provider-nop";
+/** The last version whose controller is a package of the module itself, and so of what the Go module proxy serves. */
+const certManagerVersion = "v1.11.5";
+const certManagerModule = "github.com/cert-manager/cert-manager";
+const certManagerSettings = [`${certManagerModule}/pkg/util.AppVersion=${certManagerVersion}`];
 const helmVersion = "v3.22.0";
 /** Helm takes the Kubernetes that it was made with for the cluster's when it renders without one. */
 const helmSettings = [
@@ -109,6 +113,10 @@ export const engineDefinitions: readonly Engine[] = [
   {
     ...define("provider-nop", "v0.5.0", `${providerNopModule}/cmd/provider`, [withoutMetrics]),
     extraFolders: { goModule: providerNopModule, folders: ["package/crds"] },
+  },
+  {
+    ...define("cert-manager", certManagerVersion, `${certManagerModule}/cmd/controller`, certManagerSettings),
+    extraFolders: { goModule: certManagerModule, folders: ["deploy/crds"] },
   },
   // A program of ours around the GitOps tools' own code; its source lies beside its go.mod.
   define("judges", "v0.1.0", "."),

@@ -14,6 +14,7 @@ const ofOthers: Readonly<Partial<Record<EngineName, Room>>> = {
   judges: { buildCache: 1_000, moduleCache: 1_000, programs: 80 },
   "provider-kubernetes": { buildCache: 800, moduleCache: 600, programs: 120 },
   "provider-nop": { buildCache: 700, moduleCache: 300, programs: 60 },
+  "cert-manager": { buildCache: 900, moduleCache: 700, programs: 70 },
   helm: { buildCache: 1_200, moduleCache: 500, programs: 70 },
   kubelet: { buildCache: 700, moduleCache: 100, programs: 90 },
   "kube-proxy": { buildCache: 100, moduleCache: 10, programs: 80 },

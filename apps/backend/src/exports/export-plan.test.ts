@@ -6,6 +6,7 @@ import {
   exportFromCrd,
   type PermissionClaim,
   observedGenerationAnnotation,
+  secretNameFieldAnnotation,
   serviceTypeFieldAnnotation,
   revokedAnnotation,
   sourceSpecHashAnnotation,
@@ -144,6 +145,23 @@ test("what a template says of generations is on its exports, and goes when the t
   assert.ok(both.kind === "write");
   assert.match(JSON.stringify(both.patch), /"observed-generation":null|observed-generation":null/);
   assert.match(JSON.stringify(both.patch), /source-spec-hash/);
+});
+
+test("the field with the Secret's name is on the exports of its template, and goes with it", () => {
+  const name = secretNameFieldAnnotation;
+  const saying = (field: string): APIServiceExportTemplate => ({
+    ...template(),
+    metadata: { ...template().metadata, annotations: { [name]: field } },
+  });
+  const told = { kind: "write", patch: { metadata: { annotations: { [name]: "spec.secretName" } } } };
+  assert.deepEqual(planExport(exported(), crd(), saying("spec.secretName"), []), told);
+  const { metadata, ...rest } = exported();
+  const annotations = { ...metadata.annotations, [name]: "spec.secretName" };
+  const object: APIServiceExport = { ...rest, metadata: { ...metadata, annotations } };
+  assert.equal(outcome(planExport(object, crd(), saying("spec.secretName"), [])), "True ");
+  const gone = { kind: "write", patch: { metadata: { annotations: { [name]: null } } } };
+  for (const other of [template(), saying("../secret")])
+    assert.deepEqual(planExport(object, crd(), other, []), gone);
 });
 
 test("an export follows the types that are offered, in the field that its template names", () => {

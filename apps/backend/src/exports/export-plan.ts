@@ -10,6 +10,8 @@ import {
   observedGenerationAnnotation,
   sourceSpecHashAnnotation,
   withoutHiddenFields,
+  secretNameFieldAnnotation,
+  secretNameFieldOf,
   withServiceTypes,
 } from "@klutch/api";
 import {
@@ -40,13 +42,16 @@ export function planExport(
   types: readonly string[],
 ): ExportPlan {
   const plan = planContent(object, crd, template, types);
-  const wanted = template === undefined ? undefined : generationsOf(template);
-  const present = object.metadata.annotations?.[observedGenerationAnnotation];
-  if (template === undefined || wanted === present) return plan;
+  if (template === undefined) return plan;
+  const told = Object.entries({
+    [observedGenerationAnnotation]: generationsOf(template),
+    [secretNameFieldAnnotation]: secretNameFieldOf(template),
+  }).filter(([name, wanted]) => wanted !== object.metadata.annotations?.[name]);
+  if (told.length === 0) return plan;
   const patch = plan.kind === "write" ? plan.patch : {};
   const annotations = {
     ...recordAt(patch, "metadata", "annotations"),
-    [observedGenerationAnnotation]: wanted ?? null,
+    ...Object.fromEntries(told.map(([name, wanted]) => [name, wanted ?? null])),
   };
   return { kind: "write", patch: { ...patch, metadata: { annotations } } };
 }

@@ -8,6 +8,8 @@ import {
   type InformerScope,
   observedGenerationAnnotation,
   rejectedClaimsAnnotation,
+  secretNameFieldAnnotation,
+  secretNameFieldOf,
   sourceSpecHashAnnotation,
 } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
@@ -61,6 +63,7 @@ function metadataOf(
   hash: string,
 ): APIServiceExport["metadata"] {
   const generations = generationsOf(template);
+  const secretNameField = secretNameFieldOf(template);
   return {
     namespace,
     name,
@@ -68,6 +71,7 @@ function metadataOf(
       [sourceSpecHashAnnotation]: hash,
       ...(rejected === undefined ? {} : { [rejectedClaimsAnnotation]: rejected }),
       ...(generations === undefined ? {} : { [observedGenerationAnnotation]: generations }),
+      ...(secretNameField === undefined ? {} : { [secretNameFieldAnnotation]: secretNameField }),
     },
   };
 }

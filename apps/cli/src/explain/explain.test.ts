@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
+import { syncerFinalizer } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
-import { explain, remedyOf, timeOf, viewOf } from "@klutch/overview";
+import { type Explanation, explain, type Observed, remedyOf, timeOf, viewOf } from "@klutch/overview";
 import { formatExplanation } from "./print.ts";
 import { parseWanted } from "./resolve.ts";
 import { cases } from "./testing/cases.ts";
@@ -78,6 +79,8 @@ for (const [title, verdict] of [
   ["A managed resource of another provider is not ready", "waiting broker operator"],
   ["A managed resource of another provider never says that it is ready", "waiting broker operator"],
   ["Another provider fails", "failed broker operator"],
+  ["An operator of strangers has not finished", "waiting foreign none"],
+  ["A policy of the control plane refuses it", "failed sent developer"],
 ] as const)
   test(`${title}: ${verdict}`, () => assert.equal(verdictOf(title), verdict));
 
@@ -129,6 +132,78 @@ test("a status that lies is bounded, cleaned and never taken for more than words
     for (const character of ["\u001b", "\u202e"]) assert.ok(!text.includes(character), "control characters");
   }
   assert.equal(explain({ ...base.observed, claim: view }).state, "waiting");
+});
+
+const foreignTitle = "An operator of strangers has not finished";
+
+/** The explanation of a Certificate with other conditions, or other facts. */
+function foreign(conditions: readonly object[], more: Partial<Observed> = {}): Explanation {
+  const found = cases.find(({ title }) => title === foreignTitle);
+  assert.ok(found);
+  const metadata = { name: "shop", namespace: "default", generation: 1, finalizers: [syncerFinalizer] };
+  const object = { apiVersion: "cert-manager.io/v1", kind: "Certificate", metadata, status: { conditions } };
+  return explain({ ...found.observed, claim: viewOf(object), ...more });
+}
+
+const said = (type: string, status: string, reason: string): object => ({
+  type,
+  status,
+  reason,
+  message: "",
+});
+const stationsOf = ({ steps }: Explanation): string => steps.map(({ station }) => station).join(" ");
+const ofStrangers = "edited agent sent foreign back secret";
+
+test("an operator of strangers that is ready, stalled, or without a condition Ready is judged by its own words", () => {
+  for (const [conditions, verdict] of [
+    [[said("Ready", "True", "Ready"), said("Issuing", "False", "Failed")], "well - "],
+    [[said("Ready", "False", "Failed"), said("Issuing", "True", "X")], "waiting foreign Ready: Failed"],
+    [[said("Ready", "False", "DoesNotExist")], "waiting foreign Ready: DoesNotExist"],
+    [
+      [said("Ready", "Unknown", "SpecNotObserved"), said("Issuing", "True", "X")],
+      "waiting foreign Ready: SpecNotObserved",
+    ],
+    [
+      [said("Ready", "False", "X"), said("Stalled", "True", "GaveUp")],
+      "failed foreign Stalled: GaveUp; Ready: X",
+    ],
+    [[said("Accepted", "False", "NoClass")], "waiting foreign Accepted: NoClass"],
+    [[said("Accepted", "True", "Fine")], "well - "],
+  ] as const) {
+    const explanation = foreign(conditions);
+    assert.equal(stationsOf(explanation), ofStrangers);
+    assert.equal(
+      `${explanation.state} ${explanation.waitsFor?.station ?? "-"} ${explanation.cause}`,
+      verdict,
+    );
+  }
+});
+
+test("what only the konnector or Crossplane has spoken of is no operator's of strangers", () => {
+  for (const conditions of [
+    [said("Ready", "Unknown", "SpecNotObserved")],
+    [said("Ready", "False", "Refused")],
+    [said("Ready", "False", "Waiting")],
+    [said("Ready", "False", "X"), said("Synced", "True", "ReconcileSuccess")],
+    [],
+  ])
+    assert.notEqual(stationsOf(foreign(conditions)), ofStrangers);
+  // The control plane's definition decides, where it was read.
+  const above = { upstream: "forbidden", holdsSpec: undefined, composite: undefined, resources: [] } as const;
+  assert.equal(stationsOf(foreign([], { above: { ...above, isComposed: false } })), ofStrangers);
+});
+
+test("a status of an operator that lies is bounded, whatever it says", () => {
+  const nasty = `\u001b[31m${"x".repeat(1_000_000)}`;
+  const conditions = Array.from({ length: 5_000 }, (_, index) => ({
+    type: `T${index}`,
+    status: "False",
+    reason: nasty,
+    message: nasty,
+  }));
+  const text = formatExplanation(foreign(conditions), "json");
+  assert.ok(text.length < 20_000, `${text.length}`);
+  assert.ok(!text.includes("\u001b"));
 });
 
 test("times are RFC 3339 or none; that of a default is none", () => {

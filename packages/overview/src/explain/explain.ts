@@ -4,6 +4,7 @@
  */
 import type { Explanation, Remedy, Step, Who } from "./explanation.ts";
 import type { Observed } from "./observed.ts";
+import { foreignStep, isForeign } from "./step-foreign.ts";
 import { seenSteps, sentAbove, toldSteps } from "./steps-above.ts";
 import { agentStep, backStep, bindingNotes, editedStep, secretStep, sentStep } from "./steps-here.ts";
 
@@ -14,7 +15,7 @@ export function explain(observed: Observed): Explanation {
   const sent = sentAbove(observed, sentStep(observed));
   const lower = [editedStep(observed), agent, isPast(agent) ? sent : pendingOf(sent)];
   const isSent = lower.every(isPast);
-  const judged = above === undefined ? toldSteps(observed) : seenSteps(observed, above);
+  const judged = judgedSteps(observed);
   // Until this spec is there, all above is about an earlier one.
   const upper = isSent ? judged : judged.map((step) => (isPast(step) ? step : pendingOf(step)));
   const isEarlier = !isSent && claim.deletedAt === undefined && upper.some(({ state }) => state === "done");
@@ -36,6 +37,12 @@ export function explain(observed: Observed): Explanation {
     usualSeconds: usualMs === undefined ? undefined : Math.round(usualMs / 1_000),
     notes: [...(isEarlier ? [earlier] : []), ...skewNotes(observed), ...bindingNotes(observed, agent)],
   };
+}
+
+function judgedSteps(observed: Observed): readonly Step[] {
+  const { above } = observed;
+  if (isForeign(observed)) return [foreignStep(observed)];
+  return above === undefined ? toldSteps(observed) : seenSteps(observed, above);
 }
 
 const earlier = "The steps above are about the spec that the control plane had before.";

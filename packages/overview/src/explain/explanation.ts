@@ -2,11 +2,12 @@
 /** A cluster; its clock is the only one by which times of its objects can be compared. */
 export type Side = "app cluster" | "control plane";
 
-/** A station of a claim's way, in this order. */
+/** A station of a claim's way, in this order. `foreign` stands for the three after it where an operator of strangers serves the kind. */
 export const stations = [
   "edited",
   "agent",
   "sent",
+  "foreign",
   "composite",
   "managed",
   "broker",
@@ -20,6 +21,7 @@ export const titles: Readonly<Record<Station, string>> = {
   edited: "edited",
   agent: "seen by the agent",
   sent: "written above",
+  foreign: "its operator",
   composite: "composite",
   managed: "managed resource",
   broker: "broker operation",

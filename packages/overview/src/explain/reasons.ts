@@ -2,8 +2,10 @@
  * Says for each reason of docs/reference/conditions.md at which station a claim stands, whether that ends by itself, and who can go on. A reason of a
  * stranger's program has no row: then the operator of the control plane is the one to ask.
  */
+import { isDnsSubdomain } from "@klutch/kube-core";
 import type { Observed } from "./observed.ts";
 import type { Remedy, State, Station } from "./explanation.ts";
+import type { ObjectView } from "./view.ts";
 
 /** The meaning of one reason. */
 export interface Meaning {
@@ -116,6 +118,29 @@ function listClaims({ flag }: Named): Remedy {
 
 function renameSecret({ flag }: Named): Remedy {
   return { who: "developer", next: `kubectl get secrets${flag}, and rename or delete the one in the cause` };
+}
+
+/** Returns `kubectl describe …` for an object; undefined where its names, which come from a server, are none. */
+export function describingCommand({ kind, group, name, namespace }: ObjectView): string | undefined {
+  const resource = `${kind.toLowerCase()}.${group}`;
+  const flag = namespace === undefined ? "" : ` -n ${namespace}`;
+  return [resource, name, namespace ?? name].every(isDnsSubdomain)
+    ? `kubectl describe ${resource} ${name}${flag}`
+    : undefined;
+}
+
+/** Reasons of Crossplane, which say no more than the status. */
+const general: ReadonlySet<string> = new Set(["Available", "Unavailable", "Waiting", "ReconcileError"]);
+
+/** Returns true for a reason of `Ready` that Klutch or Crossplane gives. */
+export function isOfKlutch(reason: string): boolean {
+  return Object.hasOwn(rows, reason) || general.has(reason);
+}
+
+/** Returns true for a reason that the konnector alone gives a claim. */
+export function isOfAgent(reason: string): boolean {
+  const station = Object.hasOwn(rows, reason) ? rows[reason]?.[0] : undefined;
+  return station === "sent" || station === "secret" || reason === "SpecNotObserved";
 }
 
 /** Returns the meaning of a claim's condition that is not True. */

@@ -1,9 +1,8 @@
 /** Judges the stations in the control plane: from its objects if they may be read, else from the words that came down with the claim. No I/O. */
 import { dataservicesGroup, namespacedDataservicesGroup } from "@klutch/api";
-import { isDnsSubdomain } from "@klutch/kube-core";
 import type { Remedy, State, Step } from "./explanation.ts";
 import type { Above, Composed, Looked, Observed } from "./observed.ts";
-import { meaningOf, namedClaim, pausedRemedy } from "./reasons.ts";
+import { describingCommand, meaningOf, namedClaim, pausedRemedy } from "./reasons.ts";
 import { troubleOf } from "./steps-here.ts";
 import { type ObjectView, type Said, saidOf } from "./view.ts";
 
@@ -162,11 +161,8 @@ function compositeStep(observed: Observed, { composite }: Above, upstream: Objec
 }
 
 /** Names from a server become part of a command only if they are names. */
-function describeCommand({ kind, group, name, namespace }: ObjectView, otherwise = "composite"): string {
-  const resource = `${kind.toLowerCase()}.${group}`;
-  const isSound = [resource, name, namespace ?? name].every(isDnsSubdomain);
-  if (!isSound) return `kubectl get ${otherwise}`;
-  return `kubectl describe ${resource} ${name}${namespace === undefined ? "" : ` -n ${namespace}`}`;
+function describeCommand(found: ObjectView, otherwise = "composite"): string {
+  return describingCommand(found) ?? `kubectl get ${otherwise}`;
 }
 
 function editCommand(observed: Observed): string {

@@ -2,6 +2,7 @@
 import type { Step } from "./explanation.ts";
 import type { Observed } from "./observed.ts";
 import { bindingRemedy, meaningOf, namedClaim, stoppingRemedy } from "./reasons.ts";
+import { isForeign } from "./step-foreign.ts";
 import { type ObjectView, type Said, saidOf, secretNameOf } from "./view.ts";
 
 /** Begins a message of the konnector about a spec that it did not send. */
@@ -50,7 +51,8 @@ export function agentStep(observed: Observed): Step {
       text: `${api} is not bound in this cluster, so no agent looks at it`,
       remedy: { who: "operator", next: "kubectl bind" },
     };
-  if (isUntouched || isBehind(claim)) {
+  const isRefused = refusalIn(observed.warnings) !== undefined;
+  if ((isUntouched && !isRefused) || isBehind(claim)) {
     const isSilent = agent === "silent";
     const text = isSilent
       ? "no konnector works in this cluster"
@@ -89,7 +91,7 @@ export function sentStep(observed: Observed): Step {
     return { station, state: "failed", text: ready.message, since: ready.at, clock: from, remedy };
   }
   if (ready?.reason !== "SpecNotSent") return { station, state: "done", text: "" };
-  const text = ready.message.replace(notSentWords, "").replace(/; of the one before it said .*$/, "");
+  const text = refusalIn(warnings) ?? saidOfSending(ready);
   const step = { station, text, since: ready.at, clock: from } as const;
   const bad = badBinding(observed);
   if (bad !== undefined) return { ...step, state: "failed", remedy: bindingRemedy(bad.reason, observed.api) };
@@ -104,6 +106,16 @@ export function sentStep(observed: Observed): Step {
     state: "waiting",
     remedy: { who: "none", next: "if it lasts for a minute: klutch doctor" },
   };
+}
+
+function saidOfSending({ message }: Said): string {
+  return message.replace(notSentWords, "").replace(/; of the one before it said .*$/, "");
+}
+
+/** Returns the words of a server that refuses the spec, which stand in an event only; undefined if the newest trouble is another one. */
+function refusalIn(warnings: Observed["warnings"]): string | undefined {
+  const [newest] = warnings;
+  return newest?.reason === "SyncRefused" ? newest.message : undefined;
 }
 
 /** Reads the konnector's sentence where neither binding nor events may be read. */
@@ -188,8 +200,10 @@ export function secretStep(observed: Observed): Step {
         remedy: meaning.remedy,
       };
   }
-  if (name === undefined)
-    return { station, state: "pending", text: ready?.status === "True" ? "the claim names none" : "" };
+  if (name === undefined) {
+    const isSure = ready?.status === "True" && !isForeign(observed);
+    return { station, state: "pending", text: isSure ? "the claim names none" : "" };
+  }
   const object = `Secret/${name}`;
   if (secret === "present") return { station, state: "done", text: "", object };
   if (secret === "unknown")

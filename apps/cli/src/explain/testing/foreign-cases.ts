@@ -1,7 +1,10 @@
-/** Cases of docs/explain.md with managed resources of another provider, whose claims say no more than that they wait. */
+/** Cases of docs/explain.md with managed resources of another provider, whose claims say no more than that they wait, and with another operator. */
 import { type Composed, viewOf } from "@klutch/overview";
 import {
   above,
+  certificate,
+  notSent,
+  warning,
   type Case,
   claimOf,
   composedWell,
@@ -39,6 +42,23 @@ export const foreignCases: readonly Case[] = [
         foreign([["Synced", "False", "ReconcileError", "create failed: there is no region mars"]]),
       ]),
     }),
+  },
+  {
+    title: "An operator of strangers has not finished",
+    observed: certificate([
+      ["Ready", "False", "DoesNotExist", "Issuing certificate as Secret does not exist"],
+      ["Issuing", "False", "Failed", "The certificate request has failed to complete and will be retried"],
+    ]),
+  },
+  {
+    title: "A policy of the control plane refuses it",
+    observed: {
+      ...certificate(notSent("the provider has not taken this change yet; it is tried again")),
+      warnings: warning(
+        "SyncRefused",
+        'the provider refused the object: certificates.cert-manager.io "shop" is forbidden: denied request: spec.isCA must not be true. It is tried again. Change the object, or ask the provider.',
+      ),
+    },
   },
 ];
 

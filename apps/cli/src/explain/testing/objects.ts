@@ -174,3 +174,10 @@ export const waiting: readonly Row[] = [
   ["Synced", "True", "ReconcileSuccess"],
   ["Ready", "False", "Waiting", "Claim is waiting for composite resource to become Ready"],
 ];
+
+/** A kind of cert-manager: no composite, and no condition Synced. */
+export function certificate(rows: readonly Row[]): Observed {
+  const made = claimOf(rows, {}, { name: "shop", namespace: "default" });
+  const claim = { ...made, apiVersion: "cert-manager.io/v1", kind: "Certificate" };
+  return { ...seen(claim), api: "certificates.cert-manager.io", plural: "certificates" };
+}

@@ -1,7 +1,13 @@
 /** The objects of one provider's bound APIs: one object reconciler for each API. */
 import type { APIServiceExportSpec } from "@klutch/api";
 import { type DynamicObject, jsonHash, keyOf, refOf } from "@klutch/kube-core";
-import { type Isolation, type SyncedType, syncedType, type UnbindPolicy } from "@klutch/sync";
+import {
+  type Isolation,
+  type SaidOfKind,
+  type SyncedType,
+  syncedType,
+  type UnbindPolicy,
+} from "@klutch/sync";
 import type { ReconcileContext, RelatedObject } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import { Running } from "../../lifecycle.ts";
@@ -28,8 +34,7 @@ export interface BoundObjectsOptions extends ProviderParts {
 /** API as its export describes it. */
 export interface ExportedApi {
   readonly spec: APIServiceExportSpec;
-  /** As in sync's `StatusView`. */
-  readonly isIgnored: boolean;
+  readonly said: SaidOfKind;
   /** The provider makes no new objects of it. */
   readonly isWithdrawn: boolean;
 }
@@ -85,12 +90,12 @@ export class BoundObjects implements AsyncDisposable {
   async start(
     binding: DynamicObject,
     crd: DynamicObject,
-    { spec, isIgnored, isWithdrawn }: ExportedApi,
+    { spec, said, isWithdrawn }: ExportedApi,
     unbinding: UnbindPolicy | undefined,
     { signal, logger }: ReconcileContext,
   ): Promise<StartedObjects> {
     const { name = "" } = binding.metadata;
-    const synced = syncedType(crd, spec, isIgnored);
+    const synced = syncedType(crd, spec, said);
     if (synced === undefined) {
       await this.stop(name, logger);
       return { isSynced: false };

@@ -328,7 +328,10 @@ const apiOf = (bindingKey: string): string => bindingKey.slice(bindingKey.indexO
 function exportedApi(spec: APIServiceExportSpec, exported: ForeignExport | undefined): ExportedApi {
   return {
     spec,
-    isIgnored: exported?.ignoresGenerations === true,
+    said: {
+      isIgnored: exported?.ignoresGenerations === true,
+      secretNameField: exported?.secretNameField,
+    },
     isWithdrawn: isWithdrawn(exported),
   };
 }

@@ -1,0 +1,91 @@
+/** The real cert-manager as a process: an operator that nobody here wrote, with its kinds. */
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { reservePorts, resolveEngine, startProcess } from "@klutch/engines";
+import { decodeObject, type KubeClient, parseYamlDocuments } from "@klutch/kube";
+import type { KubeObject, ResourceType } from "@klutch/kube-core";
+import { installKinds } from "./install.ts";
+
+/** Options of `startCertManager`. */
+export interface CertManagerOptions {
+  /** A client of the administrator. */
+  readonly client: KubeClient;
+  /** Kubeconfig that it works with, as YAML. */
+  readonly kubeconfig: string;
+  /** Folder for its files, which exists. */
+  readonly folder: string;
+  /** Namespace of the Secrets that ClusterIssuers name. It must exist. */
+  readonly namespace: string;
+}
+
+/** The kind that its users make: a certificate in a Secret whose name they choose. */
+export const certificates: ResourceType = {
+  group: "cert-manager.io",
+  version: "v1",
+  plural: "certificates",
+  kind: "Certificate",
+  namespaced: true,
+};
+
+/** A try to get a Certificate signed, owned by it. */
+export const certificateRequests: ResourceType = {
+  ...certificates,
+  plural: "certificaterequests",
+  kind: "CertificateRequest",
+};
+
+/** Controllers that sign by a key in a Secret. The others speak with servers in the internet, or make Pods. */
+const controllers = [
+  "issuers",
+  "clusterissuers",
+  ...["issuing", "key-manager", "metrics", "readiness", "request-manager", "revision-manager", "trigger"].map(
+    (name) => `certificates-${name}`,
+  ),
+  ...["approver", "issuer-ca", "issuer-selfsigned"].map((name) => `certificaterequests-${name}`),
+];
+
+/**
+ * Installs its kinds and starts its controller, without its webhook: a Certificate that the webhook would refuse is stored. A Secret goes with its
+ * Certificate, which is an option of its users. Disposing it stops the process; the kinds stay.
+ */
+export async function startCertManager(options: CertManagerOptions): Promise<AsyncDisposable> {
+  await using stack = new AsyncDisposableStack();
+  const { ports } = stack.use(await reservePorts(1));
+  const program = await resolveEngine("cert-manager");
+  await installKinds(options.client, await readKinds(join(dirname(program), "deploy", "crds")));
+  const folder = join(options.folder, "cert-manager");
+  await mkdir(folder, { recursive: true });
+  const kubeconfig = join(folder, "kubeconfig");
+  await writeFile(kubeconfig, options.kubeconfig, { mode: 0o600 });
+  const metrics = `127.0.0.1:${ports[0]}`;
+  stack.use(
+    await startProcess({
+      name: "cert-manager",
+      command: program,
+      args: [
+        `--kubeconfig=${kubeconfig}`,
+        "--leader-elect=false",
+        `--cluster-resource-namespace=${options.namespace}`,
+        `--metrics-listen-address=${metrics}`,
+        `--controllers=${controllers.join(",")}`,
+        "--enable-certificate-owner-ref",
+      ],
+      logFile: join(folder, "cert-manager.log"),
+      ready: async () => (await fetch(`http://${metrics}/metrics`)).ok,
+    }),
+  );
+  return stack.move();
+}
+
+/** Reads its kinds. They are templates of Helm, in labels only. */
+async function readKinds(folder: string): Promise<readonly KubeObject[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith(".yaml"));
+  const read = async (file: string): Promise<KubeObject> => {
+    const lines = (await readFile(join(folder, file), "utf8")).split("\n");
+    const [document] = parseYamlDocuments(lines.filter((line) => !line.includes("{{")).join("\n"));
+    const { metadata, ...crd } = decodeObject<KubeObject>(document, file);
+    const { labels: _none, ...rest } = metadata;
+    return { ...crd, metadata: rest };
+  };
+  return await Promise.all(files.map(read));
+}
