@@ -17,19 +17,7 @@ export { exportTemplatesOf } from "./export-templates.ts";
 export { backupResource, bindingResource, restoreResource } from "./function-input.ts";
 export { type Generation, generations, legacy, v2 } from "./generation.ts";
 export { instanceInput, instanceResource, readInstanceInput } from "./instance-input.ts";
-export { type BillLine, billOf, type Period, type Recorded } from "./prices/bill.ts";
-export { exactMoney, shownMoney } from "./prices/money.ts";
-export { costOf, monthText, type Price } from "./prices/price.ts";
-export {
-  monthlyPrice,
-  type PlanPrice,
-  PriceBook,
-  priceListKey,
-  priceListName,
-  pricesAnnotation,
-  readPriceList,
-} from "./prices/price-list.ts";
-export { priceBookOf, PriceError, pricesIn, pricesOfConfigMap } from "./prices/price-text.ts";
+export * from "./prices.ts";
 export { services, serviceOfType } from "./list.ts";
 export {
   type ComposedObject,

@@ -67,6 +67,7 @@ const board = new Board({
     grants: cacheOf(grantIn("mine"), grantIn("theirs")),
   } as unknown as BoardParts["caches"],
   templates: cacheOf() as BoardParts["templates"],
+  cost: { visible: () => new Map() },
   events: cacheOf(...tenants.map(eventIn)) as BoardParts["events"],
   claims: {
     onChange: () => undefined,

@@ -41,6 +41,7 @@ import {
 } from "@klutch/overview";
 import { byNamespace, type Caches, isOperators } from "../controller-context.ts";
 import type { ConsoleClaims } from "./claims.ts";
+import type { ConsoleCost } from "./cost.ts";
 import { instancesOf, type Rights } from "./rights.ts";
 
 /** A row with the text that is sent. */
@@ -57,6 +58,7 @@ export interface BoardParts {
   readonly caches: Pick<Caches, "bindings" | "exports" | "tenants" | "grants" | "namespaces" | "crds">;
   readonly templates: Informer<APIServiceExportTemplate>;
   readonly claims: Pick<ConsoleClaims, "caches" | "onChange">;
+  readonly cost: Pick<ConsoleCost, "visible">;
   /** Events on Tenants. */
   readonly events: Pick<Informer<AuditEvent>, "list" | "onChange">;
   /** Monotonic milliseconds. */
@@ -102,6 +104,7 @@ export class Board {
 
   /** Returns what a person with these rights may see of a collection: for the same object of rights the same texts, until any row changes. */
   visible(collection: Collection, rights: Rights): Texts {
+    if (collection === "cost") return this.#parts.cost.visible(rights);
     const rows = this.#current();
     const known = this.#seen.get(rights);
     const seen = known?.rows === rows ? known : { rows, texts: new Map<Collection, Texts>() };
@@ -111,8 +114,8 @@ export class Board {
     return texts;
   }
 
-  #filtered(rows: Rows, collection: Collection, rights: Rights): Texts {
-    if (collection === "cost" || !rights.viewer.collections.includes(collection)) return nothing;
+  #filtered(rows: Rows, collection: Exclude<Collection, "cost">, rights: Rights): Texts {
+    if (!rights.viewer.collections.includes(collection)) return nothing;
     const { all, tenants, templates } = rights;
     const isAll = (name: Collection, row: { readonly id?: string; readonly api?: string } = {}): boolean => {
       if (name === "audit" && row.id?.startsWith(grantPrefix)) return all.has("grants");

@@ -11,13 +11,29 @@ import {
   clusterBindings,
   clusterNameAnnotation,
   identityAnnotation,
+  providerCrds,
   serviceNamespaceAnnotation,
   tenantName,
   tenants,
+  usageLedgers,
 } from "@klutch/api";
 import { dexPassword, reservePorts } from "@klutch/engines";
-import { clusterRoleBindings, type DynamicObject, events, namespaces, secrets } from "@klutch/kube-core";
-import { allowPeople, ruleOn, secretObject, waitFor } from "@klutch/kube-testing";
+import {
+  clusterRoleBindings,
+  configMaps,
+  type DynamicObject,
+  events,
+  namespaces,
+  secrets,
+} from "@klutch/kube-core";
+import {
+  allowPeople,
+  installKinds,
+  namespaceObject,
+  ruleOn,
+  secretObject,
+  waitFor,
+} from "@klutch/kube-testing";
 import type { Viewer } from "@klutch/overview";
 import { TestBrowser } from "../testing/browser.ts";
 import { addressOf, type DexPerson, prepareDex } from "../testing/dex.ts";
@@ -55,6 +71,33 @@ const bomb = Object.fromEntries(
 const markup = "<script>alert(1)</script>\u0000\u202e";
 
 const flags = ["--bind-authorization=everyone", "--oidc-username-claim=email", `--console-assets=${folder}`];
+// The bill of this month: ledgers and a price list that are there before the console looks at them.
+const month = new Date().toISOString().slice(0, 7);
+await installKinds(client, providerCrds);
+for (const tenant of ["mine", "theirs"]) {
+  const used = { service: "pg", plan: tenant === "mine" ? "small" : "theirs-only", config: "broker" };
+  await client.create<DynamicObject>(usageLedgers, {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "UsageLedger",
+    metadata: { name: `${tenant}.now` },
+    spec: {
+      namespace: tenant,
+      year: Number(month.slice(0, 4)),
+      rows: [{ ...used, month, seconds: 36_000, ended: 2 }],
+    },
+  });
+}
+await client.create(namespaces, namespaceObject("crossplane-system", {}));
+await client.create<DynamicObject>(configMaps, {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { namespace: "crossplane-system", name: "klutch-prices" },
+  data: {
+    "prices.yaml":
+      'apiVersion: services.klutch.anynines.com/v1alpha1\nkind: PriceList\nprices:\n  - { service: pg, plan: small, price: { currency: EUR, perHour: "0.5" } }\n',
+  },
+});
+
 const first = await start("one", ...flags);
 const second = await start("two", ...flags);
 service.route(first.url);
@@ -97,7 +140,13 @@ await createClaim("mine", "huge", {
 });
 await createClaim("theirs", "secret-plan", undefined, { plan: "theirs-only" });
 const operator = [["User", `oidc:${addressOf("operator")}`]] as const;
-for (const [index, type] of [clusterBindings, apiServiceExportTemplates, databases, events].entries())
+for (const [index, type] of [
+  clusterBindings,
+  apiServiceExportTemplates,
+  databases,
+  events,
+  usageLedgers,
+].entries())
   await allowPeople(client, `sees-${index}`, ruleOn(type, ["list"]), operator);
 
 /** Fields that these tests read of rows and of answers, each where it is one of them. */
@@ -264,6 +313,19 @@ test("audit shows what the backend says of a Tenant, to those who may list Event
   await client.mergePatch(namespaces, { name: "theirs" }, marked("x"));
   await waitFor("the Events to count no more", async () => (await reasons(all)).join() === "Told");
   await client.mergePatch(namespaces, { name: "theirs" }, marked(null));
+});
+
+test("cost shows this month's bill of all to those who may list ledgers, and a member their own", async () => {
+  const [all, member] = [await logIn("operator"), await logIn("developer")];
+  await waitFor("the bill", async () => (await idsOf(all, "cost")).length === 2);
+  const { rows } = (await get(member, "api/rows/cost")).body;
+  const words = { tenant: "mine", service: "pg", plan: "small", month };
+  const cost = { amount: "5.00", currency: "EUR" };
+  assert.deepEqual(
+    rows.map(({ id: _, ...row }) => row),
+    [{ ...words, hours: 10, cost }],
+  );
+  assert.equal((await get(await logIn("mallory"), "api/rows/cost")).status, 403);
 });
 
 test("the page has a strict policy with its own nonce, and no path leads out of the folder", async () => {

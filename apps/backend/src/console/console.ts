@@ -18,6 +18,7 @@ import type { EndedSessions } from "../sessions/ended-sessions.ts";
 import type { Assets } from "./assets.ts";
 import { Board } from "./board.ts";
 import { ConsoleClaims } from "./claims.ts";
+import { ConsoleCost, watchCost } from "./cost.ts";
 import { explainRow } from "./explain.ts";
 import { consoleHeaders } from "./headers.ts";
 import { type ConsoleLogin, createConsoleLogin } from "./login.ts";
@@ -73,7 +74,9 @@ export function createConsole(parts: ConsoleParts): Console {
     transform: auditEvent,
     maxObjects: mostEvents,
   });
-  const board = new Board({ caches, templates, claims, events, now: () => clock.monotonic() });
+  const bill = watchCost(client, caches.namespaces, parts.logger);
+  const cost = new ConsoleCost({ sources: bill.sources, logger: parts.logger, clock });
+  const board = new Board({ caches, templates, claims, cost, events, now: () => clock.monotonic() });
   const sessions = createConsoleSessions({ ...parts, sealer: createSealer("console session", cookieKeys) });
   const login = createConsoleLogin({ ...parts, sessions, sealer: createSealer("console login", cookieKeys) });
   const mayDo = createMayDo({
@@ -104,6 +107,6 @@ export function createConsole(parts: ConsoleParts): Console {
         explain: (row) => explainRow(client, claims.caches.get(row.api)?.type, row),
       }),
     close: () => streams.close(),
-    parts: [claims, events],
+    parts: [claims, events, ...bill.parts],
   };
 }
