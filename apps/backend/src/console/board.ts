@@ -58,7 +58,7 @@ export interface BoardParts {
   readonly caches: Pick<Caches, "bindings" | "exports" | "tenants" | "grants" | "namespaces" | "crds">;
   readonly templates: Informer<APIServiceExportTemplate>;
   readonly claims: Pick<ConsoleClaims, "caches" | "onChange">;
-  readonly cost: Pick<ConsoleCost, "visible">;
+  readonly cost: Pick<ConsoleCost, "visible" | "perMonth" | "onPrices">;
   /** Events on Tenants. */
   readonly events: Pick<Informer<AuditEvent>, "list" | "onChange">;
   /** Monotonic milliseconds. */
@@ -100,6 +100,7 @@ export class Board {
       (one as Informer<KubeObject>).onChange(soil);
     parts.claims.onChange(soil);
     parts.events.onChange(soil);
+    parts.cost.onPrices(soil);
   }
 
   /** Returns what a person with these rights may see of a collection: for the same object of rights the same texts, until any row changes. */
@@ -247,7 +248,7 @@ export class Board {
     readonly instances: ReadonlyMap<string, Entry<InstanceRow>>;
     readonly counts: ReadonlyMap<string, { claims: number; notReady: number; heldDeletions: number }>;
   } {
-    const { caches, claims: kinds } = this.#parts;
+    const { caches, claims: kinds, cost } = this.#parts;
     const places = this.#places();
     const found: { type: Parameters<typeof instanceRow>[0]; claim: ClaimFacts }[] = [];
     for (const { type, claims } of kinds.caches.values())
@@ -267,10 +268,11 @@ export class Board {
       if (place === undefined) return undefined;
       const id = `${crdNameOf({ group: type.group, resource: type.plural })}/${namespace}/${name}`;
       facts.set(id, claim);
-      const end = ends.get(id);
+      const lastBackup = ends.get(id);
+      const perMonth = cost.perMonth(claim.service, claim.plan);
       return {
-        deps: [claim, caches.namespaces.get(namespace), place.cluster, end],
-        make: () => [instanceRow(type, claim, place, end)],
+        deps: [claim, caches.namespaces.get(namespace), place.cluster, lastBackup, perMonth],
+        make: () => [instanceRow(type, claim, place, { lastBackup, perMonth })],
       };
     });
     const counts = new Map<string, { claims: number; notReady: number; heldDeletions: number }>();

@@ -11,35 +11,21 @@ import {
   clusterBindings,
   clusterNameAnnotation,
   identityAnnotation,
-  providerCrds,
   serviceNamespaceAnnotation,
   tenantName,
   tenants,
   usageLedgers,
 } from "@klutch/api";
 import { dexPassword, reservePorts } from "@klutch/engines";
-import {
-  clusterRoleBindings,
-  configMaps,
-  type DynamicObject,
-  events,
-  namespaces,
-  secrets,
-} from "@klutch/kube-core";
-import {
-  allowPeople,
-  installKinds,
-  namespaceObject,
-  ruleOn,
-  secretObject,
-  waitFor,
-} from "@klutch/kube-testing";
+import { clusterRoleBindings, type DynamicObject, events, namespaces, secrets } from "@klutch/kube-core";
+import { allowPeople, ruleOn, secretObject, waitFor } from "@klutch/kube-testing";
 import type { Viewer } from "@klutch/overview";
 import { TestBrowser } from "../testing/browser.ts";
 import { addressOf, type DexPerson, prepareDex } from "../testing/dex.ts";
 import { databases } from "../testing/provider.ts";
 import { prepareReplicas } from "../testing/replicas.ts";
 import { createTenant, exportRequest, mapNamespace } from "../testing/tenants.ts";
+import { recordUsage } from "../testing/usage.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -71,32 +57,8 @@ const bomb = Object.fromEntries(
 const markup = "<script>alert(1)</script>\u0000\u202e";
 
 const flags = ["--bind-authorization=everyone", "--oidc-username-claim=email", `--console-assets=${folder}`];
-// The bill of this month: ledgers and a price list that are there before the console looks at them.
-const month = new Date().toISOString().slice(0, 7);
-await installKinds(client, providerCrds);
-for (const tenant of ["mine", "theirs"]) {
-  const used = { service: "pg", plan: tenant === "mine" ? "small" : "theirs-only", config: "broker" };
-  await client.create<DynamicObject>(usageLedgers, {
-    apiVersion: "dataservices.anynines.com/v1",
-    kind: "UsageLedger",
-    metadata: { name: `${tenant}.now` },
-    spec: {
-      namespace: tenant,
-      year: Number(month.slice(0, 4)),
-      rows: [{ ...used, month, seconds: 36_000, ended: 2 }],
-    },
-  });
-}
-await client.create(namespaces, namespaceObject("crossplane-system", {}));
-await client.create<DynamicObject>(configMaps, {
-  apiVersion: "v1",
-  kind: "ConfigMap",
-  metadata: { namespace: "crossplane-system", name: "klutch-prices" },
-  data: {
-    "prices.yaml":
-      'apiVersion: services.klutch.anynines.com/v1alpha1\nkind: PriceList\nprices:\n  - { service: pg, plan: small, price: { currency: EUR, perHour: "0.5" } }\n',
-  },
-});
+// Before the console looks at them.
+await recordUsage(client, { mine: "small", theirs: "theirs-only" });
 
 const first = await start("one", ...flags);
 const second = await start("two", ...flags);
@@ -134,7 +96,8 @@ async function createClaim(tenant: string, name: string, status?: object, spec: 
 
 await createApp("mine", `${subjectOf("developer")}#abc1`);
 await createApp("theirs", "someone-else#abc2");
-await createClaim("mine", "well", { conditions: [{ type: "Ready", status: "True", reason: "Available" }] });
+const ready = { conditions: [{ type: "Ready", status: "True", reason: "Available" }] };
+await createClaim("mine", "well", ready, { service: "pg", plan: "small" });
 await createClaim("mine", "huge", {
   conditions: [{ type: "Ready", status: "False", reason: "Failed", message: markup + "x".repeat(1_000_000) }],
 });
@@ -159,6 +122,7 @@ interface Row {
   readonly about: { readonly id: string };
   readonly who: string;
   readonly reason: string;
+  readonly perMonth?: object;
 }
 
 interface Body extends Viewer {
@@ -319,12 +283,17 @@ test("cost shows this month's bill of all to those who may list ledgers, and a m
   const [all, member] = [await logIn("operator"), await logIn("developer")];
   await waitFor("the bill", async () => (await idsOf(all, "cost")).length === 2);
   const { rows } = (await get(member, "api/rows/cost")).body;
+  const month = new Date().toISOString().slice(0, 7);
   const words = { tenant: "mine", service: "pg", plan: "small", month };
   const cost = { amount: "5.00", currency: "EUR" };
   assert.deepEqual(
-    rows.map(({ id: _, ...row }) => row),
-    [{ ...words, hours: 10, cost }],
+    rows.map((row) => ({ ...row, id: "" })),
+    [{ id: "", ...words, hours: 10, cost }],
   );
+  const instances = (await get(member, "api/rows/instances")).body.rows;
+  const prices = new Map(instances.map(({ name, perMonth }) => [name, perMonth]));
+  assert.deepEqual(prices.get("well"), { amount: "365.00", currency: "EUR" });
+  assert.equal(prices.get("huge"), undefined);
   assert.equal((await get(await logIn("mallory"), "api/rows/cost")).status, 403);
 });
 

@@ -16,14 +16,18 @@ import type { Clock, KubeClient } from "@klutch/kube";
 import { configMaps, type DynamicObject, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { Informer, type InformerOptions, type ManagerPart } from "@klutch/kube-runtime";
 import {
+  costOf,
+  hoursOfMonth,
+  type Price,
   PriceBook,
   priceBookOf,
   PriceError,
   priceListName,
   pricesAnnotation,
   pricesOfConfigMap,
+  shownMoney,
 } from "@klutch/services/prices";
-import type { CostRow } from "@klutch/overview";
+import type { CostRow, Money } from "@klutch/overview";
 import type { Logger } from "@klutch/telemetry";
 import { costRows } from "./cost-rows.ts";
 import type { Rights } from "./rights.ts";
@@ -51,6 +55,8 @@ export interface CostSources {
   readonly prices: { list(): Iterable<DynamicObject> };
   /** Returns whether all of them are listed. */
   readonly areListed: () => boolean;
+  /** Calls `handler` after each change of prices. */
+  readonly onPrices: (handler: () => void) => void;
 }
 
 /** Parts of the bill. */
@@ -65,17 +71,54 @@ interface CostEntry {
   readonly text: string;
 }
 
+/** Prices as they were read last. */
+interface Priced {
+  readonly book: PriceBook;
+  readonly faults: readonly string[];
+  /** Amounts of a month by their price. */
+  readonly known: Map<Price, Money>;
+}
+
 /** The bill of one replica. */
 export class ConsoleCost {
   readonly #parts: CostParts;
   #entries: readonly CostEntry[] = [];
   #nextAt = Number.NEGATIVE_INFINITY;
   #told = "";
+  #book: Priced | undefined;
   /** Results of `visible` for rights that are in use. */
   #seen = new WeakMap<Rights, ReadonlyMap<string, string>>();
 
   constructor(parts: CostParts) {
     this.#parts = parts;
+    this.onPrices(() => (this.#book = undefined));
+  }
+
+  /** Calls `handler` after each change of prices. */
+  onPrices(handler: () => void): void {
+    this.#parts.sources.onPrices(handler);
+  }
+
+  /** Returns the price of a plan for a month of 730 hours at this moment; undefined if it has none. */
+  perMonth(service: string, plan: string): Money | undefined {
+    const { book, known } = this.#priced();
+    const month = new Date(this.#parts.clock.now()).toISOString().slice(0, 7);
+    const price = book.at(service, plan, month);
+    if (price === undefined) return undefined;
+    const money = known.get(price) ?? monthly(price);
+    known.set(price, money);
+    return money;
+  }
+
+  #priced(): Priced {
+    return (this.#book ??= this.#readPrices());
+  }
+
+  #readPrices(): Priced {
+    const { compositions: tables, prices } = this.#parts.sources;
+    const faults: string[] = [];
+    const read = (): PriceBook => priceBookOf(pricesOfConfigMap([...prices.list()][0]), [...tables.list()]);
+    return { book: orFault(faults, read, new PriceBook([])), faults, known: new Map() };
   }
 
   /** Returns the texts of the rows that a person with these rights may see, by their ids: the same object until the bill changes. */
@@ -104,17 +147,14 @@ export class ConsoleCost {
   }
 
   #rows(faults: string[]): readonly CostRow[] {
-    const { instances, ledgers, namespaces, compositions: tables, prices } = this.#parts.sources;
+    const { instances, ledgers, namespaces } = this.#parts.sources;
+    const { book, faults: ofPrices } = this.#priced();
+    faults.push(...ofPrices);
     const recorded = {
       instances: instances.flatMap((one) => [...one.list()]),
       ledgers: [...ledgers.list()],
       namespaces: [...namespaces.list()],
     };
-    const book = orFault(
-      faults,
-      () => priceBookOf(pricesOfConfigMap([...prices.list()][0]), [...tables.list()]),
-      new PriceBook([]),
-    );
     return orFault(faults, () => costRows(recorded, book, this.#parts.clock.now()), []);
   }
 
@@ -126,6 +166,10 @@ export class ConsoleCost {
       });
     this.#told = fault;
   }
+}
+
+function monthly(price: Price): Money {
+  return { amount: shownMoney(costOf(price, hoursOfMonth * 3_600n)), currency: price.currency };
 }
 
 function orFault<T>(faults: string[], calculate: () => T, otherwise: T): T {
@@ -159,7 +203,12 @@ export function watchCost(
   });
   const parts = [...instances, ledgers, tables, prices] as const;
   const areListed = (): boolean => parts.every(({ synced }) => synced);
-  return { sources: { instances, ledgers, namespaces, compositions: tables, prices, areListed }, parts };
+  const onPrices = (handler: () => void): void => {
+    tables.onChange(handler);
+    prices.onChange(handler);
+  };
+  const sources = { instances, ledgers, namespaces, compositions: tables, prices, areListed, onPrices };
+  return { sources, parts };
 }
 
 /** Keeps the little of an instance that a bill needs: there are thousands. */
@@ -171,7 +220,7 @@ function usedInstance(object: DynamicObject): ServiceInstance {
     names: readonly string[],
   ): Record<string, string> =>
     Object.fromEntries(names.flatMap((key) => (of?.[key] === undefined ? [] : [[key, of[key]]])));
-  const { serviceName = "", planName = "", organizationGuid = "", spaceGuid = "" } = spec.forProvider;
+  const { serviceName, planName, organizationGuid, spaceGuid } = spec.forProvider;
   const { provisionedAt, state } = status?.atProvider ?? {};
   return {
     apiVersion,
