@@ -10,6 +10,7 @@ import {
   appClusterBindingAnnotation,
   clusterBindings,
   clusterNameAnnotation,
+  consoleRules,
   identityAnnotation,
   serviceNamespaceAnnotation,
   tenantName,
@@ -17,9 +18,31 @@ import {
   usageLedgers,
 } from "@klutch/api";
 import { dexPassword, reservePorts } from "@klutch/engines";
-import { clusterRoleBindings, type DynamicObject, events, namespaces, secrets } from "@klutch/kube-core";
-import { allowPeople, ruleOn, secretObject, waitFor } from "@klutch/kube-testing";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  configMaps,
+  type DynamicObject,
+  events,
+  namespaces,
+  secrets,
+  serviceAccounts,
+} from "@klutch/kube-core";
+import {
+  accountConfig,
+  allowPeople,
+  roleBindingObject,
+  roleObject,
+  ruleOn,
+  secretObject,
+  serviceAccountObject,
+  waitFor,
+} from "@klutch/kube-testing";
+import { createKubeClient } from "@klutch/kube";
 import type { Viewer } from "@klutch/overview";
+import { silentLogger } from "@klutch/telemetry";
+import { watchCost } from "./cost.ts";
+import { watching } from "./watching.ts";
 import { TestBrowser } from "../testing/browser.ts";
 import { addressOf, type DexPerson, prepareDex } from "../testing/dex.ts";
 import { databases } from "../testing/provider.ts";
@@ -295,6 +318,26 @@ test("cost shows this month's bill of all to those who may list ledgers, and a m
   assert.deepEqual(prices.get("well"), { amount: "365.00", currency: "EUR" });
   assert.equal(prices.get("huge"), undefined);
   assert.equal((await get(await logIn("mallory"), "api/rows/cost")).status, 403);
+});
+
+test("the bill waits for the console's role, which is enough for it and opens no other ConfigMap", async () => {
+  const account = { namespace: "crossplane-system", name: "console" };
+  await client.create(serviceAccounts, serviceAccountObject(account));
+  const role = { kind: "ClusterRole", name: "console" } as const;
+  await client.create(clusterRoleBindings, roleBindingObject({ name: "console" }, role, account));
+  await using narrow = createKubeClient(await accountConfig(cluster, account));
+  const { sources, caches } = watchCost(narrow, { list: () => [] }, silentLogger);
+  const abort = new AbortController();
+  const running = watching("bill", caches).start({ signal: abort.signal });
+  await waitFor("a refusal", () => caches.every((cache) => cache.status().lastError !== undefined));
+  assert.ok(!sources.areListed());
+  await client.create(clusterRoles, roleObject({ name: "console" }, consoleRules));
+  await waitFor("the objects of the bill", () => sources.areListed());
+  assert.equal([...sources.prices.list()].length, 1);
+  assert.equal([...sources.ledgers.list()].length, 2);
+  await assert.rejects(narrow.list(configMaps, { namespace: account.namespace }), /forbidden/);
+  abort.abort();
+  await running;
 });
 
 test("the page has a strict policy with its own nonce, and no path leads out of the folder", async () => {

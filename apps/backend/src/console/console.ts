@@ -26,6 +26,7 @@ import { createRightsOf } from "./rights.ts";
 import { addConsoleRoutes } from "./routes.ts";
 import { createConsoleSessions } from "./sessions.ts";
 import { Streams } from "./streams.ts";
+import { watching } from "./watching.ts";
 
 /** Parts of the console. */
 export interface ConsoleParts {
@@ -107,6 +108,6 @@ export function createConsole(parts: ConsoleParts): Console {
         explain: (row) => explainRow(client, claims.caches.get(row.api)?.type, row),
       }),
     close: () => streams.close(),
-    parts: [claims, events, ...bill.parts],
+    parts: [claims, watching("console-audit", [events]), watching("console-cost", bill.caches)],
   };
 }

@@ -14,7 +14,7 @@ import {
 } from "@klutch/api";
 import type { Clock, KubeClient } from "@klutch/kube";
 import { configMaps, type DynamicObject, type KubeObject, type ResourceType } from "@klutch/kube-core";
-import { Informer, type InformerOptions, type ManagerPart } from "@klutch/kube-runtime";
+import { Informer, type InformerOptions, type ManagedCache } from "@klutch/kube-runtime";
 import {
   costOf,
   hoursOfMonth,
@@ -187,7 +187,7 @@ export function watchCost(
   client: KubeClient,
   namespaces: CostSources["namespaces"],
   logger: Logger,
-): { readonly sources: CostSources; readonly parts: readonly ManagerPart[] } {
+): { readonly sources: CostSources; readonly caches: readonly ManagedCache[] } {
   const watch = <T extends KubeObject>(
     type: ResourceType,
     more: Partial<InformerOptions<T>> = {},
@@ -201,14 +201,14 @@ export function watchCost(
     namespace: pricesNamespace,
     fieldSelector: `metadata.name=${priceListName}`,
   });
-  const parts = [...instances, ledgers, tables, prices] as const;
-  const areListed = (): boolean => parts.every(({ synced }) => synced);
+  const caches = [...instances, ledgers, tables, prices] as const;
+  const areListed = (): boolean => caches.every(({ synced }) => synced);
   const onPrices = (handler: () => void): void => {
     tables.onChange(handler);
     prices.onChange(handler);
   };
   const sources = { instances, ledgers, namespaces, compositions: tables, prices, areListed, onPrices };
-  return { sources, parts };
+  return { sources, caches };
 }
 
 /** Keeps the little of an instance that a bill needs: there are thousands. */
