@@ -26,29 +26,18 @@ import {
   events,
   namespaces,
   secrets,
-  serviceAccounts,
 } from "@klutch/kube-core";
-import {
-  accountConfig,
-  allowPeople,
-  roleBindingObject,
-  roleObject,
-  ruleOn,
-  secretObject,
-  serviceAccountObject,
-  waitFor,
-} from "@klutch/kube-testing";
-import { createKubeClient } from "@klutch/kube";
+import { allowPeople, roleObject, ruleOn, secretObject, waitFor } from "@klutch/kube-testing";
 import type { Viewer } from "@klutch/overview";
 import { silentLogger } from "@klutch/telemetry";
 import { watchCost } from "./cost.ts";
 import { watching } from "./watching.ts";
 import { TestBrowser } from "../testing/browser.ts";
-import { addressOf, type DexPerson, prepareDex } from "../testing/dex.ts";
+import { addressOf, type DexPerson, prepareDex, subjectOf } from "../testing/dex.ts";
 import { databases } from "../testing/provider.ts";
 import { prepareReplicas } from "../testing/replicas.ts";
 import { createTenant, exportRequest, mapNamespace } from "../testing/tenants.ts";
-import { recordUsage } from "../testing/usage.ts";
+import { boundAccount, recordUsage } from "../testing/usage.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -66,13 +55,6 @@ const { cluster, service, start } = await prepareReplicas(stack, "console", asyn
 });
 const { client } = cluster;
 const canary = "the-canary-secret";
-
-/** The subject that Dex gives a person. */
-function subjectOf(person: DexPerson): string {
-  const field = (tag: number, text: string): Buffer =>
-    Buffer.concat([Buffer.from([tag, text.length]), Buffer.from(text)]);
-  return Buffer.concat([field(0x0a, `the-id-of-${person}`), field(0x12, "local")]).toString("base64url");
-}
 
 const bomb = Object.fromEntries(
   Array.from({ length: 1_000 }, (_, index) => [`bomb-${index}.example.org/x`, "x"] as const),
@@ -322,10 +304,7 @@ test("cost shows this month's bill of all to those who may list ledgers, and a m
 
 test("the bill waits for the console's role, which is enough for it and opens no other ConfigMap", async () => {
   const account = { namespace: "crossplane-system", name: "console" };
-  await client.create(serviceAccounts, serviceAccountObject(account));
-  const role = { kind: "ClusterRole", name: "console" } as const;
-  await client.create(clusterRoleBindings, roleBindingObject({ name: "console" }, role, account));
-  await using narrow = createKubeClient(await accountConfig(cluster, account));
+  await using narrow = await boundAccount(cluster, account);
   const { sources, caches } = watchCost(narrow, { list: () => [] }, silentLogger);
   const abort = new AbortController();
   const running = watching("bill", caches).start({ signal: abort.signal });
