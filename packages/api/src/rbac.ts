@@ -1,7 +1,15 @@
 /** The rights of each part, as data; backend, CLI and the manifests in deploy/ all take them from here. */
 import { isDnsSubdomain, type PolicyRule } from "@klutch/kube-core";
 import { isBuiltInGroup } from "./foreign/api-name.ts";
-import { binderName, bindGroup, kubeconfigKey, templateGroup, tenantLimitsName } from "./names.ts";
+import {
+  binderName,
+  bindGroup,
+  dataservicesGroup,
+  kubeconfigKey,
+  namespacedDataservicesGroup,
+  templateGroup,
+  tenantLimitsName,
+} from "./names.ts";
 import { crdNameOf } from "./naming.ts";
 import type { APIServiceExport } from "./kinds/api-service-export.ts";
 import type { AnsweredPermissionClaim, PermissionClaim } from "./kinds/permission-claim.ts";
@@ -289,11 +297,20 @@ export const backendRules: readonly PolicyRule[] = [
 ];
 
 /**
- * Rules that the backend needs besides `backendRules` to show the audit in the console (designs/0030). RBAC knows no fields, so the list of
- * Events is one of all Events: they are given only where the console is on.
+ * Rules that the backend needs besides `backendRules` to show the audit and cost in the console (designs/0030). RBAC knows no fields, so the
+ * list of Events is one of all Events: they are given only where the console is on.
  */
 export const consoleRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["events"], verbs: ["list", "watch"] },
+  // The operator's price list, and no other ConfigMap.
+  { apiGroups: [""], resources: ["configmaps"], resourceNames: ["klutch-prices"], verbs: ["list", "watch"] },
+  { apiGroups: ["apiextensions.crossplane.io"], resources: ["compositions"], verbs: ["list", "watch"] },
+  {
+    apiGroups: [dataservicesGroup, namespacedDataservicesGroup],
+    resources: ["serviceinstances"],
+    verbs: ["list", "watch"],
+  },
+  { apiGroups: [dataservicesGroup], resources: ["usageledgers"], verbs: ["list", "watch"] },
 ];
 
 /**

@@ -41,6 +41,7 @@ export interface ClaimFacts {
   readonly metadata: Pick<KubeObject["metadata"], "namespace" | "name" | "uid" | "resourceVersion">;
   readonly created: string;
   readonly isDeleting: boolean;
+  readonly service: string;
   readonly plan: string;
   readonly conditions: readonly ClaimCondition[];
   /** Present if the claim is a good backup. */
@@ -81,6 +82,7 @@ export function claimFacts(object: DynamicObject): ClaimFacts {
     metadata: { namespace, name, uid, resourceVersion },
     created: time(creationTimestamp) ?? "",
     isDeleting: deletionTimestamp !== undefined,
+    service: word(textAt(object, "spec", "service")),
     plan: word(textAt(object, "spec", "plan")),
     conditions,
     backup: goodBackup(object),
@@ -112,12 +114,12 @@ export interface Place {
   readonly cluster: string;
 }
 
-/** Returns the row of a claim. `lastBackup`: the end of its last good backup. */
+/** Returns the row of a claim. `lastBackup`: the end of its last good backup. `perMonth`: the price of its plan. */
 export function instanceRow(
   type: ResourceType,
   claim: ClaimFacts,
   place: Place,
-  lastBackup?: string,
+  { lastBackup, perMonth }: Partial<Pick<InstanceRow, "lastBackup" | "perMonth">> = {},
 ): InstanceRow {
   const { namespace = "", name = "" } = claim.metadata;
   const api = crdNameOf({ group: type.group, resource: type.plural });
@@ -136,7 +138,7 @@ export function instanceRow(
     problem: blame === undefined ? "" : blame.message || blame.reason,
     created: claim.created,
     lastBackup,
-    perMonth: undefined,
+    perMonth,
   };
 }
 

@@ -18,17 +18,7 @@ export { backupResource, bindingResource, restoreResource } from "./function-inp
 export { type Generation, generations, legacy, v2 } from "./generation.ts";
 export { instanceInput, instanceResource, readInstanceInput } from "./instance-input.ts";
 export { type ManagedInputRead, managedResourceInput, readManagedInput } from "./managed-input.ts";
-export { exactMoney, shownMoney } from "./prices/money.ts";
-export { costOf, monthText, type Price } from "./prices/price.ts";
-export {
-  monthlyPrice,
-  type PlanPrice,
-  PriceBook,
-  priceListKey,
-  priceListName,
-  pricesAnnotation,
-  readPriceList,
-} from "./prices/price-list.ts";
+export * from "./prices.ts";
 export { services, serviceOfType } from "./list.ts";
 export {
   type ComposedObject,

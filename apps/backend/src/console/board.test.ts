@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { appClusterBindingAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
-import { auditEvent, claimFacts, type Collection } from "@klutch/overview";
+import { auditEvent, claimFacts, type Collection, type InstanceRow } from "@klutch/overview";
 import { Board, type BoardParts } from "./board.ts";
 import type { Rights } from "./rights.ts";
 
@@ -67,6 +67,12 @@ const board = new Board({
     grants: cacheOf(grantIn("mine"), grantIn("theirs")),
   } as unknown as BoardParts["caches"],
   templates: cacheOf() as BoardParts["templates"],
+  cost: {
+    visible: () => new Map(),
+    perMonth: (service, plan) =>
+      `${service}/${plan}` === "pg/small" ? { amount: "1.00", currency: "EUR" } : undefined,
+    onPrices: () => undefined,
+  },
   events: cacheOf(...tenants.map(eventIn)) as BoardParts["events"],
   claims: {
     onChange: () => undefined,
@@ -75,6 +81,7 @@ const board = new Board({
         "postgresqlinstances.anynines.com",
         claimCache("postgresqlinstances", "PostgresqlInstance", {
           metadata: { namespace: "above", name: "orders" },
+          spec: { service: "pg", plan: "small" },
           status: { conditions: ready },
         }),
       ],
@@ -112,9 +119,12 @@ test("who may list Events sees those of all tenants, but Grants only with that r
   assert.deepEqual(shown("audit", [], ["operated"]), [], "a konnector may write Events there");
 });
 
-test("an instance shows the end of its last good backup", () => {
+test("an instance shows the end of its last good backup, and the price of its plan", () => {
   const rights = { viewer: { collections: ["instances"] }, all: new Set(), tenants: new Set(["mine"]) };
   const texts = board.visible("instances", rights as unknown as Rights);
-  const row = JSON.parse(texts.get("postgresqlinstances.anynines.com/above/orders") ?? "{}") as object;
-  assert.equal((row as { lastBackup?: string }).lastBackup, at);
+  const row = JSON.parse(texts.get("postgresqlinstances.anynines.com/above/orders") ?? "{}") as InstanceRow;
+  assert.equal(row.lastBackup, at);
+  assert.deepEqual(row.perMonth, { amount: "1.00", currency: "EUR" });
+  const backup = JSON.parse(texts.get("backups.anynines.com/above/nightly") ?? "{}") as InstanceRow;
+  assert.equal(backup.perMonth, undefined);
 });

@@ -41,6 +41,7 @@ import {
 } from "@klutch/overview";
 import { byNamespace, type Caches, isOperators } from "../controller-context.ts";
 import type { ConsoleClaims } from "./claims.ts";
+import type { ConsoleCost } from "./cost.ts";
 import { instancesOf, type Rights } from "./rights.ts";
 
 /** A row with the text that is sent. */
@@ -57,6 +58,7 @@ export interface BoardParts {
   readonly caches: Pick<Caches, "bindings" | "exports" | "tenants" | "grants" | "namespaces" | "crds">;
   readonly templates: Informer<APIServiceExportTemplate>;
   readonly claims: Pick<ConsoleClaims, "caches" | "onChange">;
+  readonly cost: Pick<ConsoleCost, "visible" | "perMonth" | "onPrices">;
   /** Events on Tenants. */
   readonly events: Pick<Informer<AuditEvent>, "list" | "onChange">;
   /** Monotonic milliseconds. */
@@ -98,10 +100,12 @@ export class Board {
       (one as Informer<KubeObject>).onChange(soil);
     parts.claims.onChange(soil);
     parts.events.onChange(soil);
+    parts.cost.onPrices(soil);
   }
 
   /** Returns what a person with these rights may see of a collection: for the same object of rights the same texts, until any row changes. */
   visible(collection: Collection, rights: Rights): Texts {
+    if (collection === "cost") return this.#parts.cost.visible(rights);
     const rows = this.#current();
     const known = this.#seen.get(rights);
     const seen = known?.rows === rows ? known : { rows, texts: new Map<Collection, Texts>() };
@@ -111,8 +115,8 @@ export class Board {
     return texts;
   }
 
-  #filtered(rows: Rows, collection: Collection, rights: Rights): Texts {
-    if (collection === "cost" || !rights.viewer.collections.includes(collection)) return nothing;
+  #filtered(rows: Rows, collection: Exclude<Collection, "cost">, rights: Rights): Texts {
+    if (!rights.viewer.collections.includes(collection)) return nothing;
     const { all, tenants, templates } = rights;
     const isAll = (name: Collection, row: { readonly id?: string; readonly api?: string } = {}): boolean => {
       if (name === "audit" && row.id?.startsWith(grantPrefix)) return all.has("grants");
@@ -244,7 +248,7 @@ export class Board {
     readonly instances: ReadonlyMap<string, Entry<InstanceRow>>;
     readonly counts: ReadonlyMap<string, { claims: number; notReady: number; heldDeletions: number }>;
   } {
-    const { caches, claims: kinds } = this.#parts;
+    const { caches, claims: kinds, cost } = this.#parts;
     const places = this.#places();
     const found: { type: Parameters<typeof instanceRow>[0]; claim: ClaimFacts }[] = [];
     for (const { type, claims } of kinds.caches.values())
@@ -264,10 +268,11 @@ export class Board {
       if (place === undefined) return undefined;
       const id = `${crdNameOf({ group: type.group, resource: type.plural })}/${namespace}/${name}`;
       facts.set(id, claim);
-      const end = ends.get(id);
+      const lastBackup = ends.get(id);
+      const perMonth = cost.perMonth(claim.service, claim.plan);
       return {
-        deps: [claim, caches.namespaces.get(namespace), place.cluster, end],
-        make: () => [instanceRow(type, claim, place, end)],
+        deps: [claim, caches.namespaces.get(namespace), place.cluster, lastBackup, perMonth],
+        make: () => [instanceRow(type, claim, place, { lastBackup, perMonth })],
       };
     });
     const counts = new Map<string, { claims: number; notReady: number; heldDeletions: number }>();

@@ -11,21 +11,35 @@ import {
   clusterBindings,
   clusterNameAnnotation,
   grants,
+  consoleRules,
   identityAnnotation,
   serviceNamespaceAnnotation,
   tenantName,
   tenants,
+  usageLedgers,
 } from "@klutch/api";
 import { dexPassword, reservePorts } from "@klutch/engines";
-import { clusterRoleBindings, type DynamicObject, events, namespaces, secrets } from "@klutch/kube-core";
-import { allowPeople, ruleOn, secretObject, waitFor } from "@klutch/kube-testing";
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  configMaps,
+  type DynamicObject,
+  events,
+  namespaces,
+  secrets,
+} from "@klutch/kube-core";
+import { allowPeople, roleObject, ruleOn, secretObject, waitFor } from "@klutch/kube-testing";
 import type { Viewer } from "@klutch/overview";
+import { silentLogger } from "@klutch/telemetry";
+import { watchCost } from "./cost.ts";
+import { watching } from "./watching.ts";
 import { TestBrowser } from "../testing/browser.ts";
-import { addressOf, type DexPerson, prepareDex } from "../testing/dex.ts";
+import { addressOf, type DexPerson, prepareDex, subjectOf } from "../testing/dex.ts";
 import { databases } from "../testing/provider.ts";
 import { prepareReplicas } from "../testing/replicas.ts";
 import { createTenant, exportRequest, mapNamespace } from "../testing/tenants.ts";
 import { actionTests, type Answer, type Body } from "./testing/action-tests.ts";
+import { boundAccount, recordUsage } from "../testing/usage.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -44,13 +58,6 @@ const { cluster, service, start } = await prepareReplicas(stack, "console", asyn
 const { client } = cluster;
 const canary = "the-canary-secret";
 
-/** The subject that Dex gives a person. */
-function subjectOf(person: DexPerson): string {
-  const field = (tag: number, text: string): Buffer =>
-    Buffer.concat([Buffer.from([tag, text.length]), Buffer.from(text)]);
-  return Buffer.concat([field(0x0a, `the-id-of-${person}`), field(0x12, "local")]).toString("base64url");
-}
-
 const bomb = Object.fromEntries(
   Array.from({ length: 1_000 }, (_, index) => [`bomb-${index}.example.org/x`, "x"] as const),
 );
@@ -62,6 +69,9 @@ const flags = [
   `--console-assets=${folder}`,
   "--console-actions",
 ];
+// Before the console looks at them.
+await recordUsage(client, { mine: "small", theirs: "theirs-only" });
+
 const first = await start("one", ...flags);
 const second = await start("two", ...flags);
 service.route(first.url);
@@ -98,13 +108,20 @@ async function createClaim(tenant: string, name: string, status?: object, spec: 
 
 await createApp("mine", `${subjectOf("developer")}#abc1`);
 await createApp("theirs", "someone-else#abc2");
-await createClaim("mine", "well", { conditions: [{ type: "Ready", status: "True", reason: "Available" }] });
+const ready = { conditions: [{ type: "Ready", status: "True", reason: "Available" }] };
+await createClaim("mine", "well", ready, { service: "pg", plan: "small" });
 await createClaim("mine", "huge", {
   conditions: [{ type: "Ready", status: "False", reason: "Failed", message: markup + "x".repeat(1_000_000) }],
 });
 await createClaim("theirs", "secret-plan", undefined, { plan: "theirs-only" });
 const operator = [["User", `oidc:${addressOf("operator")}`]] as const;
-for (const [index, type] of [clusterBindings, apiServiceExportTemplates, databases, events].entries())
+for (const [index, type] of [
+  clusterBindings,
+  apiServiceExportTemplates,
+  databases,
+  events,
+  usageLedgers,
+].entries())
   await allowPeople(client, `sees-${index}`, ruleOn(type, ["list"]), operator);
 
 await allowPeople(client, "lists-grants", ruleOn(grants, ["list"]), operator);
@@ -251,6 +268,41 @@ test("audit shows what the backend says of a Tenant, to those who may list Event
   await client.mergePatch(namespaces, { name: "theirs" }, marked("x"));
   await waitFor("the Events to count no more", async () => (await reasons(all)).join() === "Told");
   await client.mergePatch(namespaces, { name: "theirs" }, marked(null));
+});
+
+test("cost shows this month's bill of all to those who may list ledgers, and a member their own", async () => {
+  const [all, member] = [await logIn("operator"), await logIn("developer")];
+  await waitFor("the bill", async () => (await idsOf(all, "cost")).length === 2);
+  const { rows } = (await get(member, "api/rows/cost")).body;
+  const month = new Date().toISOString().slice(0, 7);
+  const words = { tenant: "mine", service: "pg", plan: "small", month };
+  const cost = { amount: "5.00", currency: "EUR" };
+  assert.deepEqual(
+    rows.map((row) => ({ ...row, id: "" })),
+    [{ id: "", ...words, hours: 10, cost }],
+  );
+  const instances = (await get(member, "api/rows/instances")).body.rows;
+  const prices = new Map(instances.map(({ name, perMonth }) => [name, perMonth]));
+  assert.deepEqual(prices.get("well"), { amount: "365.00", currency: "EUR" });
+  assert.equal(prices.get("huge"), undefined);
+  assert.equal((await get(await logIn("mallory"), "api/rows/cost")).status, 403);
+});
+
+test("the bill waits for the console's role, which is enough for it and opens no other ConfigMap", async () => {
+  const account = { namespace: "crossplane-system", name: "console" };
+  await using narrow = await boundAccount(cluster, account);
+  const { sources, caches } = watchCost(narrow, { list: () => [] }, silentLogger);
+  const abort = new AbortController();
+  const running = watching("bill", caches).start({ signal: abort.signal });
+  await waitFor("a refusal", () => caches.every((cache) => cache.status().lastError !== undefined));
+  assert.ok(!sources.areListed());
+  await client.create(clusterRoles, roleObject({ name: "console" }, consoleRules));
+  await waitFor("the objects of the bill", () => sources.areListed());
+  assert.equal([...sources.prices.list()].length, 1);
+  assert.equal([...sources.ledgers.list()].length, 2);
+  await assert.rejects(narrow.list(configMaps, { namespace: account.namespace }), /forbidden/);
+  abort.abort();
+  await running;
 });
 
 test("the page has a strict policy with its own nonce, and no path leads out of the folder", async () => {

@@ -20,6 +20,7 @@ import { addActionRoutes } from "./actions/routes.ts";
 import type { Assets } from "./assets.ts";
 import { Board } from "./board.ts";
 import { ConsoleClaims } from "./claims.ts";
+import { ConsoleCost, watchCost } from "./cost.ts";
 import { explainRow } from "./explain.ts";
 import { consoleHeaders } from "./headers.ts";
 import { type ConsoleLogin, createConsoleLogin } from "./login.ts";
@@ -27,6 +28,7 @@ import { createRightsOf } from "./rights.ts";
 import { addConsoleRoutes } from "./routes.ts";
 import { createConsoleSessions } from "./sessions.ts";
 import { Streams } from "./streams.ts";
+import { watching } from "./watching.ts";
 
 /** Parts of the console. */
 export interface ConsoleParts {
@@ -77,7 +79,9 @@ export function createConsole(parts: ConsoleParts): Console {
     transform: auditEvent,
     maxObjects: mostEvents,
   });
-  const board = new Board({ caches, templates, claims, events, now: () => clock.monotonic() });
+  const bill = watchCost(client, caches.namespaces, parts.logger);
+  const cost = new ConsoleCost({ sources: bill.sources, logger: parts.logger, clock });
+  const board = new Board({ caches, templates, claims, cost, events, now: () => clock.monotonic() });
   const sessions = createConsoleSessions({ ...parts, sealer: createSealer("console session", cookieKeys) });
   const login = createConsoleLogin({ ...parts, sessions, sealer: createSealer("console login", cookieKeys) });
   const mayDo = createMayDo({
@@ -125,6 +129,6 @@ export function createConsole(parts: ConsoleParts): Console {
       });
     },
     close: () => streams.close(),
-    parts: [claims, events],
+    parts: [claims, watching("console-audit", [events]), watching("console-cost", bill.caches)],
   };
 }

@@ -9,6 +9,7 @@ import {
   identityAnnotation,
   splitIdentity,
   tenants,
+  usageLedgers,
 } from "@klutch/api";
 import { events, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import type { Collection, Viewer } from "@klutch/overview";
@@ -38,6 +39,7 @@ const behind = {
   members: tenants,
   grants,
   audit: events,
+  cost: usageLedgers,
 } as const;
 
 /** Returns the key of the right to see all claims of a kind. */
@@ -87,7 +89,7 @@ export function createRightsOf(parts: {
       members: sees("members"),
       grants: sees("grants"),
       audit: sees("audit"),
-      cost: false,
+      cost: sees("cost"),
     };
     const collections = (Object.keys(open) as Collection[]).filter((name) => open[name]);
     if (all.size === 0 && !isMemberOfAny)

@@ -92,3 +92,10 @@ export async function approveAtDex(
   const last = await browser.submit(login, 'name="password"', values);
   return { last, visited: browser.visited };
 }
+
+/** Returns the subject that Dex gives a person. */
+export function subjectOf(person: DexPerson): string {
+  const field = (tag: number, text: string): Buffer =>
+    Buffer.concat([Buffer.from([tag, text.length]), Buffer.from(text)]);
+  return Buffer.concat([field(0x0a, `the-id-of-${person}`), field(0x12, "local")]).toString("base64url");
+}

@@ -8,9 +8,8 @@ import {
   usageAnnotation,
 } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
-import { PriceBook } from "@klutch/services";
+import { type BillLine, billOf, PriceBook, type Recorded } from "@klutch/services";
 import fc from "fast-check";
-import { type BillLine, billOf, type Recorded } from "./bill.ts";
 import { printedBill, totalsOf } from "./print.ts";
 
 const day = 24 * 3_600;
@@ -136,7 +135,7 @@ for (const seconds of [-1, 0.5, 2 ** 53, Number.MAX_SAFE_INTEGER]) {
   test(`a ledger that says ${seconds} seconds is refused by its name and field`, () => {
     assert.throws(
       () => billOf(recorded({ ledgers: [ledger([row(seconds)])] }), book, period),
-      /^CliError: UsageLedger klutch-a-team\.2026: spec\.rows\[0\]\.seconds is not a whole number/,
+      /^PriceError: UsageLedger klutch-a-team\.2026: spec\.rows\[0\]\.seconds is not a whole number/,
     );
   });
 }

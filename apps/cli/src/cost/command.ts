@@ -7,6 +7,7 @@ import {
   usageLedgers,
 } from "@klutch/api";
 import { type KubeObject, namespaces } from "@klutch/kube-core";
+import { type BillLine, billOf } from "@klutch/services";
 import { Command } from "commander";
 import type { CommandTools } from "../command-tools.ts";
 import type { CliContext } from "../context.ts";
@@ -16,8 +17,7 @@ import { type CommonOptions, commonOptions, readFormat } from "../options.ts";
 import { addControlPlaneFlags } from "../service/commands.ts";
 import { connectControlPlane } from "../service/control-plane.ts";
 import { listed } from "../tenants/read.ts";
-import { type BillLine, billOf } from "./bill.ts";
-import { readPrices } from "./prices.ts";
+import { calculated, readPrices } from "./prices.ts";
 import { type CostFormat, costFormats, printedBill } from "./print.ts";
 
 interface CostOptions extends Omit<CommonOptions, "output"> {
@@ -78,7 +78,7 @@ async function cost(context: CliContext, options: CostOptions): Promise<void> {
   const ledgers = await listed<UsageLedger>(context, cluster, usageLedgers);
   const spaces = await listed<KubeObject>(context, cluster, namespaces);
   const period = { since, until, now: context.clock.now() };
-  const all = billOf({ instances, ledgers, namespaces: spaces }, book, period);
+  const all = calculated(() => billOf({ instances, ledgers, namespaces: spaces }, book, period));
   const lines = all.filter(({ tenant }) => tenants.length === 0 || tenants.includes(tenant));
   const isTable = format === undefined || format === "wide";
   if (lines.length === 0 && isTable) context.terminal.say("No database existed in this time.");

@@ -1,7 +1,6 @@
 /** Prints a bill: a table for people, or exact numbers for programs. */
-import { exactMoney, shownMoney } from "@klutch/services";
+import { type BillLine, exactMoney, type Period, shownMoney } from "@klutch/services";
 import { columns, documentText } from "../output.ts";
-import type { BillLine, Period } from "./bill.ts";
 
 /** Formats of `klutch cost`. */
 export const costFormats = ["wide", "json", "yaml", "csv"] as const;

@@ -20,6 +20,7 @@ export interface Row {
   readonly who: string;
   readonly reason: string;
   readonly says: string;
+  readonly perMonth?: object;
 }
 
 /** Fields of answers, each where it is one of them. */

@@ -96,7 +96,7 @@ export const cost: Page<CostRow> = {
   empty: {
     sign: "○",
     title: "No cost this month.",
-    text: "Plans without a price in the service table cost nothing here.",
+    text: "No database existed, or the bill cannot be calculated: then the backend's log says why.",
   },
   sort: "-cost",
   columns: [

@@ -13,8 +13,9 @@ import {
   type UsedSeconds,
 } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
-import { costOf, type PriceBook } from "@klutch/services";
-import { CliError } from "../errors.ts";
+import { costOf } from "./price.ts";
+import type { PriceBook } from "./price-list.ts";
+import { PriceError } from "./price-text.ts";
 
 /** Usage of one plan by one tenant in one month. */
 export interface BillLine extends UsedSeconds {
@@ -69,7 +70,7 @@ function goneRows({ ledgers }: Recorded): readonly Row[] {
   return ledgers.flatMap(({ metadata, spec }) =>
     spec.rows.map((row, index) => {
       const place = `UsageLedger ${metadata.name}: spec.rows[${index}]`;
-      if (!isMonth(row.month)) throw new CliError("Manifest", `${place}.month is no month, such as 2026-11.`);
+      if (!isMonth(row.month)) throw new PriceError(`${place}.month is no month, such as 2026-11.`);
       if (!Number.isSafeInteger(row.seconds) || row.seconds < 0 || row.seconds === Number.MAX_SAFE_INTEGER)
         throw tooLarge(`${place}.seconds`);
       return { ...row, namespace: spec.namespace };
@@ -77,12 +78,9 @@ function goneRows({ ledgers }: Recorded): readonly Row[] {
   );
 }
 
-function tooLarge(what: string): CliError {
+function tooLarge(what: string): PriceError {
   const most = Number.MAX_SAFE_INTEGER - 1;
-  return new CliError(
-    "Manifest",
-    `${what} is not a whole number between 0 and ${most}: look at who wrote it.`,
-  );
+  return new PriceError(`${what} is not a whole number between 0 and ${most}: look at who wrote it.`);
 }
 
 /** Usage of living instances. A ledger that has an instance's UID has its rows of that year. */

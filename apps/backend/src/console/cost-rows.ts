@@ -1,0 +1,63 @@
+/** Makes the console's rows of this month's bill. No I/O. Names of strangers come out on one line and bounded. */
+import { plainText } from "@klutch/api";
+import type { CostRow } from "@klutch/overview";
+import { type BillLine, billOf, type PriceBook, type Recorded, shownMoney } from "@klutch/services/prices";
+
+/** Most rows of one tenant, the dearest ones; the rest is one row by currency. */
+const mostOfTenant = 100;
+const wordLimit = 100;
+const word = (text: string): string => plainText(text, wordLimit);
+
+type Words = Pick<CostRow, "tenant" | "service" | "plan" | "month">;
+
+interface Sum extends Words {
+  readonly currency: string | undefined;
+  readonly seconds: number;
+  readonly micros: bigint;
+}
+
+/** Returns the rows of the month of `now`, in UTC. Throws `PriceError` if a ledger is not valid. */
+export function costRows(recorded: Recorded, book: PriceBook, now: number): readonly CostRow[] {
+  const month = new Date(now).toISOString().slice(0, 7);
+  const lines = billOf(recorded, book, { since: month, until: undefined, now }).filter(
+    (line) => line.month === month,
+  );
+  const sums = added(lines.map(sumOf));
+  const byTenant = Map.groupBy(sums, ({ tenant }) => tenant);
+  return [...byTenant.values()].flatMap((all) => bounded(all).map(rowOf));
+}
+
+function sumOf({ tenant, service, plan, month, currency, seconds, micros }: BillLine): Sum {
+  return { tenant: word(tenant), service: word(service), plan: word(plan), month, currency, seconds, micros };
+}
+
+/** Adds up the sums with the same words. Amounts of two currencies are never added. */
+function added(sums: readonly Sum[]): readonly Sum[] {
+  const byId = new Map<string, Sum>();
+  for (const sum of sums) {
+    const id = idOf(sum);
+    const { seconds = 0, micros = 0n } = byId.get(id) ?? {};
+    byId.set(id, { ...sum, seconds: seconds + sum.seconds, micros: micros + sum.micros });
+  }
+  return [...byId.values()];
+}
+
+function bounded(all: readonly Sum[]): readonly Sum[] {
+  if (all.length <= mostOfTenant) return all;
+  const dearest = all.toSorted((one, other) =>
+    one.micros === other.micros ? other.seconds - one.seconds : one.micros < other.micros ? 1 : -1,
+  );
+  const rest = dearest.slice(mostOfTenant).map((sum): Sum => ({ ...sum, service: "other", plan: "" }));
+  return added([...dearest.slice(0, mostOfTenant), ...rest]);
+}
+
+function rowOf(sum: Sum): CostRow {
+  const { tenant, service, plan, month, currency, seconds, micros } = sum;
+  const cost = currency === undefined ? undefined : { amount: shownMoney(micros), currency };
+  return { id: idOf(sum), tenant, service, plan, month, hours: Math.round(seconds / 3_600), cost };
+}
+
+/** One text for each set of words; JSON, so that no word can look like two. */
+function idOf({ tenant, service, plan, month, currency = "" }: Sum): string {
+  return JSON.stringify([tenant, service, plan, month, currency]);
+}
