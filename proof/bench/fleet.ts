@@ -13,7 +13,7 @@ import { type FleetClusterOptions, workNamespace } from "./fleet/app-cluster.ts"
 import { type FleetControlPlane, type FleetScope, startControlPlane } from "./fleet/control-plane.ts";
 import { steadyCost } from "./fleet/measure.ts";
 import { type Fleet, startFleet } from "./fleet/processes.ts";
-import { formatLines, formatSizes, type SizeRecord } from "./fleet/report.ts";
+import { formatLines, formatSizes, formatWatches, type SizeRecord } from "./fleet/report.ts";
 import { inParallel } from "./harness/api.ts";
 import { describeLoad, runBenchmark } from "./harness/program.ts";
 import { type Percentiles, percentiles } from "./harness/statistics.ts";
@@ -70,7 +70,10 @@ async function main(options: typeof defaults): Promise<void> {
     console.log(`\n${formatSizes(records)}\n`);
     if (options.json !== "") await writeFile(options.json, `${JSON.stringify({ options, records }, null, 1)}\n`);
   }
-  console.log(formatLines(records.map(({ cost }) => cost)));
+  const costs = records.map(({ cost }) => cost);
+  const [smallest, largest] = [costs.at(0), costs.at(-1)];
+  if (smallest !== undefined && largest !== undefined && smallest !== largest)
+    console.log(`${formatLines(costs)}\n\nwatches of each app cluster: ${formatWatches([smallest, largest])}\n`);
   if (options.disturb) await disturb({ controlPlane, fleet, names });
   const { restarts } = await fleet.tell({});
   console.log(`agents, or parts of them, that ended by themselves: ${restarts}`);

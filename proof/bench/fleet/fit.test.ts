@@ -41,5 +41,7 @@ test("open watches are counted by whom they serve, and other long requests are n
     line("klutch.anynines.com", "apiserviceexports", "WATCH", 11),
     line("", "namespaces", "WATCH", 2),
   ].join("\n");
-  assert.deepEqual(watchesIn(text), { all: 120, bound: 100, secrets: 7, klutch: 11 });
+  const { byResource, ...counts } = watchesIn(text);
+  assert.deepEqual(counts, { all: 120, bound: 100, secrets: 7, klutch: 11 });
+  assert.deepEqual([byResource["/secrets"], byResource["/pods"]], [7, undefined]);
 });

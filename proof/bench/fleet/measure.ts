@@ -1,6 +1,7 @@
 /** Reads the fleet's cost off the machine and the API server, at one moment and over a steady time. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { numberAt } from "@klutch/kube-core";
+import { largeMetrics } from "../harness/large-metrics.ts";
 import { samplesOf } from "../harness/metrics-text.ts";
 import { cpuSecondsOf, memoryOf } from "../harness/process-memory.ts";
 import type { FleetControlPlane } from "./control-plane.ts";
@@ -13,6 +14,8 @@ export interface WatchCounts {
   readonly bound: number;
   readonly secrets: number;
   readonly klutch: number;
+  /** By resource, as `group/resource`. */
+  readonly byResource: Readonly<Record<string, number>>;
 }
 
 /** The cost at one moment and in the seconds before it. */
@@ -87,7 +90,13 @@ export function watchesIn(text: string): WatchCounts {
   );
   const count = (isMeant: (labels: Readonly<Record<string, string>>) => boolean): number =>
     open.reduce((sum, { labels, value }) => sum + (isMeant(labels) ? value : 0), 0);
+  const byResource: Record<string, number> = {};
+  for (const { labels, value } of open) {
+    const name = `${labels["group"] ?? ""}/${labels["resource"] ?? ""}`;
+    byResource[name] = (byResource[name] ?? 0) + value;
+  }
   return {
+    byResource,
     all: count(() => true),
     bound: count(({ group }) => group === "fleet.klutch.example"),
     secrets: count(({ group, resource }) => group === "" && resource === "secrets"),
@@ -135,6 +144,6 @@ function requestsIn(text: string): number {
   return samplesOf(text, "apiserver_request_total").reduce((sum, { value }) => sum + value, 0);
 }
 
-async function metricsOf({ cluster }: FleetControlPlane): Promise<string> {
-  return String(await cluster.client.request({ method: "GET", path: "/metrics" }));
+function metricsOf({ cluster }: FleetControlPlane): Promise<string> {
+  return largeMetrics(cluster);
 }

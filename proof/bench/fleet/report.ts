@@ -1,6 +1,6 @@
 /** The fleet's figures as tables. */
 import { formatTable } from "../harness/statistics.ts";
-import { checkCost, type CostPoint, costAt, fitCost } from "./fit.ts";
+import { type CostLine, checkCost, type CostPoint, costAt, fitCost } from "./fit.ts";
 import type { Cost } from "./measure.ts";
 import type { Percentiles } from "../harness/statistics.ts";
 
@@ -64,8 +64,27 @@ export function formatLines(costs: readonly Cost[]): string {
       checked === undefined
         ? "–"
         : `expected ${checked.expected.toFixed(1)}, seen ${checked.seen.toFixed(1)} (${checked.offPercent.toFixed(0)} %)`;
-    const far = [1_000, 10_000].map((clusters) => costAt(line, clusters).toFixed(0));
+    const far = farSizes.map((clusters) => farText(line, clusters));
     return [name, line.base.toFixed(1), line.each.toFixed(digits), check, ...far];
   });
-  return formatTable([...header, "1,000, extrapolated", "10,000, extrapolated"], rows);
+  const titles = farSizes.map((clusters) => `${clusters.toLocaleString("en")}, extrapolated`);
+  return formatTable([...header, ...titles], rows);
+}
+
+const farSizes = [1_000, 10_000];
+
+/** A cost that falls with each app cluster is noise, and says nothing of larger sizes. */
+function farText(line: CostLine, clusters: number): string {
+  return line.each < 0 ? "no growth seen" : costAt(line, clusters).toFixed(0);
+}
+
+/** Names what each app cluster that came between two sizes watches: `9.0 things0, …`, the most first. */
+export function formatWatches([first, last]: readonly [Cost, Cost]): string {
+  const more = last.clusters - first.clusters;
+  return Object.entries(last.watches.byResource)
+    .map(([name, count]) => [name, (count - (first.watches.byResource[name] ?? 0)) / more] as const)
+    .filter(([, each]) => each >= 0.05)
+    .toSorted(([, one], [, other]) => other - one)
+    .map(([name, each]) => `${each.toFixed(1)} ${name}`)
+    .join(", ");
 }
