@@ -17,7 +17,7 @@ import { formatLines, formatSizes, formatWatches, type SizeRecord } from "./flee
 import { inParallel } from "./harness/api.ts";
 import { describeLoad, runBenchmark } from "./harness/program.ts";
 import { type Percentiles, percentiles } from "./harness/statistics.ts";
-import { within } from "./harness/stopwatch.ts";
+import { startStopwatch, within } from "./harness/stopwatch.ts";
 
 const defaults = {
   clusters: "10,30,100",
@@ -118,7 +118,8 @@ async function measureRoundTrip(
 }
 
 /** Times as much of it as there is without an agent: the claim is written to the control plane, and a watch shows the status there. */
-async function measureFloor({ cluster, upstream }: FleetControlPlane, count: number): Promise<Percentiles> {
+async function measureFloor({ cluster }: FleetControlPlane, count: number): Promise<Percentiles> {
+  await using upstream = await startStopwatch(cluster.client, timedKind.type);
   const times: number[] = [];
   for (let number = 0; number < count; number++) {
     const ref = { namespace: "default", name: `${probePrefix}floor-${number}` };

@@ -17,6 +17,7 @@ import {
   accountConfig,
   applyPolicies,
   type BackendProcess,
+  followObjects,
   installKinds,
   installRights,
   objectOfType,
@@ -25,7 +26,6 @@ import {
   startCluster,
 } from "@klutch/kube-testing";
 import { logIn, tenantKubeconfig } from "../../e2e/security/bound-fixture.ts";
-import { type Stopwatch, startFollowing, startStopwatch } from "../harness/stopwatch.ts";
 import { type FleetKind, hasStatus, probePrefix, providerSecrets, timedKind } from "./kinds.ts";
 
 /** Its scope of rights and informers, as the backend's flag `--consumer-scope` has it. */
@@ -36,8 +36,6 @@ export interface FleetControlPlane extends AsyncDisposable {
   readonly cluster: OwnCluster;
   /** The backend that runs now. */
   readonly backend: BackendProcess;
-  /** Sees the claims of the timed kind. */
-  readonly upstream: Stopwatch;
   /** Makes a tenant to which all kinds are exported; gives back its kubeconfig. */
   bind(tenant: string): Promise<string>;
   /** Kills the backend and starts another; resolves when that is ready. */
@@ -68,14 +66,13 @@ export async function startControlPlane(
     startBackendProcess(cluster, { program: ownProgram("backend"), kubeconfig, servesLogin: false, flags });
   let backend = await start();
   stack.defer(() => backend.kill());
-  const upstream = stack.use(await startStopwatch(client, timedKind.type));
-  stack.use(await answerProbes(cluster));
-  return Object.assign(stack.move(), {
+  stack.use(answerProbes(cluster));
+  const owned = stack.move();
+  return {
     cluster,
     get backend() {
       return backend;
     },
-    upstream,
     async bind(tenant: string) {
       await logIn(client, tenant);
       for (const kind of kinds) await client.create(apiServiceExportRequests, requestOf(tenant, kind));
@@ -85,21 +82,30 @@ export async function startControlPlane(
       await backend.kill();
       backend = await start();
     },
-  });
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }
 
-/** Plays the provider: writes a status to each probe once. */
-function answerProbes({ client }: OwnCluster): Promise<AsyncDisposable> {
+/** Plays the provider: writes a status to each probe once, also after the API server was away. */
+function answerProbes({ client }: OwnCluster): AsyncDisposable {
+  const abort = new AbortController();
   const answer = async ({ metadata: { namespace = "", name = "" } }: DynamicObject): Promise<void> => {
     const patch = { status: { message: "done" } };
     await client.mergePatch(timedKind.type, { namespace, name }, patch, { subresource: "status" });
   };
-  return startFollowing(client, timedKind.type, {
+  const following = followObjects(client, timedKind.type, {
+    signal: abort.signal,
     onChange(kind, object) {
       if (kind === "ADDED" && object.metadata.name?.startsWith(probePrefix) === true && !hasStatus(object))
         answer(object).catch((error: unknown) => console.error(`a probe's status: ${String(error)}`));
     },
   });
+  return {
+    async [Symbol.asyncDispose]() {
+      abort.abort();
+      await following;
+    },
+  };
 }
 
 function requestOf(namespace: string, { crdName: name, type }: FleetKind): DynamicObject {
