@@ -68,12 +68,15 @@ async function main(options: typeof defaults): Promise<void> {
       floor,
     });
     console.log(`\n${formatSizes(records)}\n`);
-    if (options.json !== "") await writeFile(options.json, `${JSON.stringify({ options, records }, null, 1)}\n`);
+    if (options.json !== "")
+      await writeFile(options.json, `${JSON.stringify({ options, records }, null, 1)}\n`);
   }
   const costs = records.map(({ cost }) => cost);
   const [smallest, largest] = [costs.at(0), costs.at(-1)];
   if (smallest !== undefined && largest !== undefined && smallest !== largest)
-    console.log(`${formatLines(costs)}\n\nwatches of each app cluster: ${formatWatches([smallest, largest])}\n`);
+    console.log(
+      `${formatLines(costs)}\n\nwatches of each app cluster: ${formatWatches([smallest, largest])}\n`,
+    );
   if (options.disturb) await disturb({ controlPlane, fleet, names });
   const { restarts } = await fleet.tell({});
   console.log(`agents, or parts of them, that ended by themselves: ${restarts}`);
@@ -106,11 +109,7 @@ async function untilUpstream(
 }
 
 /** Times claims one at a time, spread over the app clusters. */
-async function measureRoundTrip(
-  fleet: Fleet,
-  names: readonly string[],
-  count: number,
-): Promise<Percentiles> {
+async function measureRoundTrip(fleet: Fleet, names: readonly string[], count: number): Promise<Percentiles> {
   const chosen = names.filter((_, index) => index % Math.ceil(names.length / 10) === 0);
   const times: number[] = [];
   for (const name of chosen) times.push(...(await fleet.probe(name, Math.ceil(count / chosen.length))));

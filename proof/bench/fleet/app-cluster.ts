@@ -13,7 +13,15 @@ import { ApiServerModel, namespaceObject, objectOfType, secretObject, waitFor } 
 import { keepAgent } from "../harness/modelled-agent.ts";
 import { startFollowing, startStopwatch, within } from "../harness/stopwatch.ts";
 import { wallClock } from "../storm/wire-log.ts";
-import { claimOf, firstClaim, fleetKinds, hasStatus, probePrefix, providerSecrets, timedKind } from "./kinds.ts";
+import {
+  claimOf,
+  firstClaim,
+  fleetKinds,
+  hasStatus,
+  probePrefix,
+  providerSecrets,
+  timedKind,
+} from "./kinds.ts";
 
 /** Says which app cluster to make. */
 export interface FleetClusterOptions {
@@ -60,7 +68,8 @@ export async function startFleetCluster(options: FleetClusterOptions): Promise<F
   await prepare(model, options);
   let [restarts, turnedAt, probes] = [0, 0, 0];
   let stop = new AbortController();
-  const run = (): Promise<void> => keepAgent(model, { name, signal: stop.signal, onRestart: () => restarts++ });
+  const run = (): Promise<void> =>
+    keepAgent(model, { name, signal: stop.signal, onRestart: () => restarts++ });
   const ready = new Set<string>();
   await startFollowing(client, apiServiceBindings, {
     namespace: consumerNamespace,

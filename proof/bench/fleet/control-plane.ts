@@ -132,7 +132,10 @@ async function offer({ client }: OwnCluster, kinds: readonly FleetKind[]): Promi
   }));
   for (const [index, spec] of specs.entries()) {
     const metadata = { namespace: "default", name: `things${index}` };
-    await client.create(apiServiceExportTemplates, objectOfType(apiServiceExportTemplates, metadata, { spec }));
+    await client.create(
+      apiServiceExportTemplates,
+      objectOfType(apiServiceExportTemplates, metadata, { spec }),
+    );
   }
   const metadata = { name: `${backendClaimsRoleName}-fleet`, labels: { [aggregateToBackendLabel]: "true" } };
   const rules = offerRules(specs.map((spec) => ({ spec })));

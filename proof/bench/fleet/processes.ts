@@ -87,7 +87,14 @@ function obey(): void {
   let takeWire: ReturnType<typeof startWireLog> | undefined;
   const named = (names: readonly string[]): readonly FleetCluster[] =>
     clusters.filter(({ name }) => names.includes(name));
-  const follow = async ({ start = [], server, leave = [], comeBack = [], edit, probe }: Order): Promise<Seen> => {
+  const follow = async ({
+    start = [],
+    server,
+    leave = [],
+    comeBack = [],
+    edit,
+    probe,
+  }: Order): Promise<Seen> => {
     if (server !== undefined) takeWire = startWireLog(server);
     clusters.push(...(await Promise.all(start.map(startFleetCluster))));
     await Promise.all(named(leave).map((cluster) => cluster.stop()));
