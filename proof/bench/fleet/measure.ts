@@ -110,9 +110,9 @@ export async function openWatches(controlPlane: FleetControlPlane): Promise<numb
 }
 
 const checkSeconds = 5;
-const longestWaitSeconds = 180;
+const longestWaitSeconds = 60;
 
-/** Waits until two readings on end have next to no change in the rate, at most three minutes. */
+/** Waits until two readings on end have next to no change in the rate, at most a minute. */
 async function untilSteady(controlPlane: FleetControlPlane): Promise<void> {
   const deadline = performance.now() + longestWaitSeconds * 1000;
   let [last, same] = [Number.POSITIVE_INFINITY, 0];
