@@ -3,8 +3,7 @@
  * clusters do not fit on one machine; what they would do to the control plane is the agent's part.
  */
 import { apiServiceBindingCrd, apiServiceBindings, consumerNamespace, kubeconfigKey } from "@klutch/api";
-import { runAgent } from "@klutch/konnector";
-import { createKubeClient, type KubeClient, systemClock } from "@klutch/kube";
+import { type KubeClient, systemClock } from "@klutch/kube";
 import {
   conditionsOf,
   customResourceDefinitions,
@@ -13,10 +12,9 @@ import {
   namespaces,
   secrets,
 } from "@klutch/kube-core";
-import { systemRuntime } from "@klutch/kube-runtime";
 import { ApiServerModel, namespaceObject, objectOfType, secretObject, waitFor } from "@klutch/kube-testing";
-import { createLogger, createMetrics } from "@klutch/telemetry";
 import { databaseObject, databases, databasesName } from "../../e2e/security/bound-fixture.ts";
+import { keepAgent } from "../harness/modelled-agent.ts";
 import { startFollowing } from "../harness/stopwatch.ts";
 import { wallClock } from "./wire-log.ts";
 
@@ -61,7 +59,7 @@ export async function startAppCluster(options: AppClusterOptions): Promise<AppCl
   await prepare(client, options.kubeconfig);
   const turns: Turn[] = [];
   let restarts = 0;
-  void keepAgent(model, name, () => restarts++);
+  void keepAgent(model, { name, signal: new AbortController().signal, onRestart: () => restarts++ });
   await startFollowing(client, apiServiceBindings, {
     namespace: consumerNamespace,
     onChange(_kind, object) {
@@ -94,33 +92,4 @@ async function prepare(client: KubeClient, kubeconfig: string): Promise<void> {
   const metadata = { namespace: consumerNamespace, name: databasesName };
   const spec = { kubeconfigSecretRef: { ...ref, key: kubeconfigKey } };
   await client.create(apiServiceBindings, objectOfType(apiServiceBindings, metadata, { spec }));
-}
-
-const modelServer = "https://app-cluster.invalid";
-
-/** The agent, started again when it ends, as a kubelet would. */
-async function keepAgent(model: ApiServerModel, name: string, onRestart: () => void): Promise<never> {
-  const write = (line: string): void => void (line.includes("starting it again") && onRestart());
-  const logger = createLogger({ name, level: "error", write });
-  for (;;) {
-    const running = runAgent({
-      config: {
-        leaseName: consumerNamespace,
-        leaseNamespace: consumerNamespace,
-        identity: name,
-        installCrd: true,
-        timing: {},
-        controlPlane: undefined,
-      },
-      cluster: { name, server: modelServer, auth: { kind: "none" } },
-      ...systemRuntime({ logger, metrics: createMetrics() }),
-      signal: new AbortController().signal,
-      createClient: (config, clientOptions) =>
-        config.server === modelServer
-          ? model.client({ clusterName: name, writeGuard: clientOptions?.writeGuard })
-          : createKubeClient(config, clientOptions),
-    });
-    await running.catch((error: unknown) => console.error(`${name}: ${String(error)}`));
-    onRestart();
-  }
 }

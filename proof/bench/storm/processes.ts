@@ -1,6 +1,6 @@
 /** The processes that hold the app clusters, from both ends. */
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
+import { fork } from "node:child_process";
+import { askChild, decodeMessage, endChild } from "../harness/child-process.ts";
 import { type AppCluster, type AppClusterOptions, startAppCluster, type Turn } from "./app-cluster.ts";
 import { startWireLog } from "./wire-log.ts";
 
@@ -38,15 +38,15 @@ export async function startAgents(
   const children = Array.from({ length: processes }, () =>
     fork(import.meta.filename, { stdio: ["ignore", "inherit", "inherit", "ipc"] }),
   );
-  for (const child of children) stack.defer(() => end(child));
+  for (const child of children) stack.defer(() => endChild(child));
   await Promise.all(
     children.map((child, index) =>
-      ask(child, { start: clusters.filter((one) => one.index % processes === index), server }),
+      askChild<Seen>(child, { start: clusters.filter((one) => one.index % processes === index), server }),
     ),
   );
   return Object.assign(stack.move(), {
     async tell(order: Order) {
-      const seen = await Promise.all(children.map((child) => ask(child, order)));
+      const seen = await Promise.all(children.map((child) => askChild<Seen>(child, order)));
       return {
         wire: seen.flatMap(({ wire }) => wire),
         turns: Object.fromEntries(seen.flatMap(({ turns }) => Object.entries(turns))),
@@ -54,35 +54,6 @@ export async function startAgents(
       };
     },
   });
-}
-
-/** Sends an order; resolves with the answer. Throws when the process ends instead, as it does when it fails. */
-async function ask(child: ChildProcess, order: Order): Promise<Seen> {
-  const stop = new AbortController();
-  const answered = once(child, "message", stop).then(([message]) => decode<Seen>(message));
-  const ended = once(child, "exit", stop).then(([code]): never => {
-    throw new Error(`a process with app clusters ended with code ${String(code)}`);
-  });
-  // The other one of the two is given up.
-  for (const one of [answered, ended]) one.catch(() => undefined);
-  child.send(order);
-  try {
-    return await Promise.race([answered, ended]);
-  } finally {
-    stop.abort();
-  }
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, "exit");
-  child.disconnect();
-  await exited;
-}
-
-/** Returns the message of one of our own processes: both ends are this program. */
-function decode<T extends Order | Seen>(message: unknown): T {
-  return message as T;
 }
 
 /** A process with some of the app clusters. It does what it is ordered, one order at a time, and ends with who started it. */
@@ -99,7 +70,7 @@ function obey(): void {
   };
   process.on(
     "message",
-    (message) => void follow(decode<Order>(message)).then((seen) => process.send?.(seen)),
+    (message) => void follow(decodeMessage<Order>(message)).then((seen) => process.send?.(seen)),
   );
   process.on("disconnect", () => process.exit(0));
 }

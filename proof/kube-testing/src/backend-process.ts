@@ -21,7 +21,7 @@ export interface BackendProcessOptions {
 }
 
 /** A backend that runs until it is disposed. */
-export interface BackendProcess extends Pick<RunningProcess, "stop" | "kill">, AsyncDisposable {
+export interface BackendProcess extends Pick<RunningProcess, "stop" | "kill" | "pid">, AsyncDisposable {
   /** URL of its login and its renewal. */
   readonly url: string;
   /** URL of its probes and metrics. */
@@ -76,6 +76,7 @@ export async function startBackendProcess(
   return Object.assign(stack.move(), {
     url: url ?? "",
     probeUrl: probe ?? "",
+    pid: running.pid,
     stop: () => running.stop(),
     kill: () => running.kill(),
   });

@@ -1,0 +1,134 @@
+/**
+ * `npm run bench:fleet -- --clusters 10,30,100 --apis 10 --namespaces 5`: what app clusters cost their control plane. A real API server and
+ * etcd with fsync, the real backend, and for each app cluster the real agent with its tenant's own credential; the app clusters themselves
+ * are models, in `--processes` processes. `--steady` seconds are measured at each size. `--scope Cluster` watches kinds in all namespaces
+ * at once. `--disturb` ends with restarts of backend and API server, and with a tenth of the agents gone and back.
+ */
+import { writeFile } from "node:fs/promises";
+import { serviceNamespaceName } from "@klutch/api";
+import { UsageError, waitFor, wholeNumber } from "@klutch/kube-testing";
+import { disturb } from "./fleet/disturbances.ts";
+import { firstClaim, fleetKinds, hasStatus, claimOf, probePrefix, timedKind } from "./fleet/kinds.ts";
+import { type FleetClusterOptions, workNamespace } from "./fleet/app-cluster.ts";
+import { type FleetControlPlane, type FleetScope, startControlPlane } from "./fleet/control-plane.ts";
+import { steadyCost } from "./fleet/measure.ts";
+import { type Fleet, startFleet } from "./fleet/processes.ts";
+import { formatLines, formatSizes, formatWatches, type SizeRecord } from "./fleet/report.ts";
+import { inParallel } from "./harness/api.ts";
+import { describeLoad, runBenchmark } from "./harness/program.ts";
+import { type Percentiles, percentiles } from "./harness/statistics.ts";
+import { startStopwatch, within } from "./harness/stopwatch.ts";
+
+const defaults = {
+  clusters: "10,30,100",
+  apis: 10,
+  namespaces: 5,
+  processes: 4,
+  steady: 60,
+  probes: 100,
+  scope: "Namespaced",
+  disturb: false,
+  json: "",
+};
+
+async function main(options: typeof defaults): Promise<void> {
+  const { apis, namespaces, steady } = options;
+  const sizes = options.clusters.split(",").map((text) => wholeNumber("clusters", text));
+  const scope = scopeOf(options.scope);
+  await using controlPlane = await startControlPlane(fleetKinds(apis), scope);
+  await using fleet = await startFleet(controlPlane.cluster.url, options.processes);
+  const names: string[] = [];
+  const records: SizeRecord[] = [];
+  console.log(`${apis} APIs, ${namespaces} namespaces, scope ${scope}`);
+  for (const size of sizes.toSorted((one, other) => one - other)) {
+    const startedAt = performance.now();
+    const fresh: FleetClusterOptions[] = [];
+    const indices = Array.from({ length: Math.max(0, size - names.length) }, (_, at) => names.length + at);
+    await inParallel(indices, async (index) => {
+      const name = `fleet-${String(index).padStart(4, "0")}`;
+      fresh.push({ name, index, apis, namespaces, kubeconfig: await controlPlane.bind(name) });
+    });
+    const boundAt = performance.now();
+    names.push(...fresh.map(({ name }) => name).toSorted());
+    await fleet.start(fresh);
+    await untilUpstream(controlPlane, names, namespaces);
+    const connectedAt = performance.now();
+    console.log(
+      `${size} app clusters: logins ${((boundAt - startedAt) / 1000).toFixed(1)} s, agents ${((connectedAt - boundAt) / 1000).toFixed(1)} s; load ${describeLoad()}`,
+    );
+    const cost = await steadyCost(controlPlane, fleet, { clusters: size, seconds: steady });
+    const floor = await measureFloor(controlPlane, options.probes);
+    const roundTrip = await measureRoundTrip(fleet, names, options.probes);
+    records.push({
+      cost,
+      loginSeconds: (boundAt - startedAt) / 1000,
+      connectSeconds: (connectedAt - boundAt) / 1000,
+      came: fresh.length,
+      roundTrip,
+      floor,
+    });
+    console.log(`\n${formatSizes(records)}\n`);
+    if (options.json !== "")
+      await writeFile(options.json, `${JSON.stringify({ options, records }, null, 1)}\n`);
+  }
+  const costs = records.map(({ cost }) => cost);
+  const [smallest, largest] = [costs.at(0), costs.at(-1)];
+  if (smallest !== undefined && largest !== undefined && smallest !== largest)
+    console.log(
+      `${formatLines(costs)}\n\nwatches of each app cluster: ${formatWatches([smallest, largest])}\n`,
+    );
+  if (options.disturb) await disturb({ controlPlane, fleet, names });
+  const { restarts } = await fleet.tell({});
+  console.log(`agents, or parts of them, that ended by themselves: ${restarts}`);
+}
+
+function scopeOf(text: string): FleetScope {
+  if (text === "Namespaced" || text === "Cluster") return text;
+  throw new UsageError(`--scope must be Namespaced or Cluster, not "${text}"`);
+}
+
+/** Waits until the claim of each namespace of each app cluster is in the control plane. */
+async function untilUpstream(
+  { cluster: { client } }: FleetControlPlane,
+  names: readonly string[],
+  namespaces: number,
+): Promise<void> {
+  const places = names.flatMap((name) =>
+    Array.from({ length: namespaces }, (_, index) => serviceNamespaceName(name, workNamespace(index))),
+  );
+  const options = { fieldSelector: `metadata.name=${firstClaim}` };
+  await waitFor(
+    "the first claims to arrive",
+    async () => {
+      const { items } = await client.list(timedKind.type, options);
+      const there = new Set(items.map(({ metadata }) => metadata.namespace));
+      return places.every((place) => there.has(place));
+    },
+    { timeoutMs: 900_000, intervalMs: 250 },
+  );
+}
+
+/** Times claims one at a time, spread over the app clusters. */
+async function measureRoundTrip(fleet: Fleet, names: readonly string[], count: number): Promise<Percentiles> {
+  const chosen = names.filter((_, index) => index % Math.ceil(names.length / 10) === 0);
+  const times: number[] = [];
+  for (const name of chosen) times.push(...(await fleet.probe(name, Math.ceil(count / chosen.length))));
+  return percentiles(times);
+}
+
+/** Times as much of it as there is without an agent: the claim is written to the control plane, and a watch shows the status there. */
+async function measureFloor({ cluster }: FleetControlPlane, count: number): Promise<Percentiles> {
+  await using upstream = await startStopwatch(cluster.client, timedKind.type);
+  const times: number[] = [];
+  for (let number = 0; number < count; number++) {
+    const ref = { namespace: "default", name: `${probePrefix}floor-${number}` };
+    const seen = upstream.seen(`${ref.namespace}/${ref.name}`, hasStatus);
+    const startedAt = performance.now();
+    await cluster.client.create(timedKind.type, claimOf(timedKind, ref.namespace, ref.name));
+    times.push((await within(seen, 60_000, "a bare write's status", async () => "")) - startedAt);
+    await cluster.client.delete(timedKind.type, ref);
+  }
+  return percentiles(times);
+}
+
+process.exitCode = await runBenchmark(defaults, main);

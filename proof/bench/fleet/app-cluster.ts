@@ -1,0 +1,155 @@
+/** One app cluster of the fleet: a model of an API server with the real agent, bound to every API, and one claim in each of its namespaces. */
+import { apiServiceBindingCrd, apiServiceBindings, consumerNamespace, kubeconfigKey } from "@klutch/api";
+import { isAlreadyExists, systemClock } from "@klutch/kube";
+import {
+  conditionsOf,
+  customResourceDefinitions,
+  isTrue,
+  type KubeObject,
+  namespaces as namespaceType,
+  secrets,
+} from "@klutch/kube-core";
+import { ApiServerModel, namespaceObject, objectOfType, secretObject, waitFor } from "@klutch/kube-testing";
+import { keepAgent } from "../harness/modelled-agent.ts";
+import { startFollowing, startStopwatch, within } from "../harness/stopwatch.ts";
+import { wallClock } from "../storm/wire-log.ts";
+import {
+  claimOf,
+  firstClaim,
+  fleetKinds,
+  hasStatus,
+  probePrefix,
+  providerSecrets,
+  timedKind,
+} from "./kinds.ts";
+
+/** Says which app cluster to make. */
+export interface FleetClusterOptions {
+  /** Also the name of its cluster namespace. */
+  readonly name: string;
+  readonly index: number;
+  /** Its credential for the control plane. */
+  readonly kubeconfig: string;
+  readonly apis: number;
+  readonly namespaces: number;
+}
+
+/** An app cluster with its agent at work, as long as the process runs. */
+export interface FleetCluster {
+  readonly name: string;
+  /** The number of times that the agent, or a part of it, ended by itself. */
+  readonly restarts: number;
+  /** True while every binding is Ready. */
+  readonly isReady: boolean;
+  /** Milliseconds since the epoch at which the last turn of any binding came, to Ready or away from it. */
+  readonly turnedAt: number;
+  /** Ends the agent as a SIGTERM does. */
+  stop(): Promise<void>;
+  start(): void;
+  /** Changes its first claim. */
+  edit(size: number): Promise<unknown>;
+  /** Makes claims one after the other; resolves to the milliseconds until each had its status in the app cluster. */
+  probe(count: number): Promise<readonly number[]>;
+}
+
+/** Names a namespace. */
+export function workNamespace(index: number): string {
+  return `team-${index}`;
+}
+
+const patience = { timeoutMs: 900_000, intervalMs: 500 };
+const probeLimitMs = 120_000;
+
+/** Resolves when its claims are made and every binding is Ready. */
+export async function startFleetCluster(options: FleetClusterOptions): Promise<FleetCluster> {
+  const { name, index, apis, namespaces } = options;
+  const model = new ApiServerModel({ clock: systemClock, uidSeed: index + 1 });
+  const client = model.client({ clusterName: name });
+  await prepare(model, options);
+  let [restarts, turnedAt, probes] = [0, 0, 0];
+  let stop = new AbortController();
+  const run = (): Promise<void> =>
+    keepAgent(model, { name, signal: stop.signal, onRestart: () => restarts++ });
+  const ready = new Set<string>();
+  await startFollowing(client, apiServiceBindings, {
+    namespace: consumerNamespace,
+    onChange(_kind, object) {
+      const binding = object.metadata.name ?? "";
+      const isReady = isTrue(conditionsOf(object), "Ready");
+      if (isReady === ready.has(binding)) return;
+      turnedAt = wallClock();
+      if (isReady) ready.add(binding);
+      else ready.delete(binding);
+    },
+  });
+  let running = run();
+  for (let number = 0; number < namespaces; number++)
+    await waitFor(
+      `the API to be served in ${name}`,
+      () => client.create(timedKind.type, claimOf(timedKind, workNamespace(number), firstClaim)),
+      patience,
+    );
+  await waitFor(`the bindings of ${name} to be Ready`, () => ready.size === apis, patience);
+  const stopwatch = await startStopwatch(client, timedKind.type);
+  return {
+    name,
+    get restarts() {
+      return restarts;
+    },
+    get isReady() {
+      return ready.size === apis;
+    },
+    get turnedAt() {
+      return turnedAt;
+    },
+    async stop() {
+      stop.abort(new Error("gone"));
+      await running;
+    },
+    start() {
+      stop = new AbortController();
+      running = run();
+    },
+    edit: (size) => {
+      const ref = { namespace: workNamespace(0), name: firstClaim };
+      return client.mergePatch<KubeObject>(timedKind.type, ref, { spec: { size } });
+    },
+    async probe(count) {
+      const times: number[] = [];
+      for (let number = 0; number < count; number++) {
+        const ref = { namespace: workNamespace(0), name: `${probePrefix}${probes++}` };
+        const seen = stopwatch.seen(`${ref.namespace}/${ref.name}`, hasStatus);
+        const startedAt = performance.now();
+        await client.create(timedKind.type, claimOf(timedKind, ref.namespace, ref.name));
+        const at = await within(seen, probeLimitMs, `the status of ${name}'s ${ref.name}`, async () => "");
+        times.push(at - startedAt);
+        const gone = stopwatch.gone(`${ref.namespace}/${ref.name}`);
+        await client.delete(timedKind.type, ref);
+        await within(gone, probeLimitMs, `the end of ${name}'s ${ref.name}`, async () => "");
+      }
+      return times;
+    },
+  };
+}
+
+/** Creates the objects that a bind leaves in an app cluster, with the Secrets accepted. */
+async function prepare(
+  model: ApiServerModel,
+  { kubeconfig, apis, namespaces }: FleetClusterOptions,
+): Promise<void> {
+  const client = model.client({ clusterName: "preparation" });
+  const work = Array.from({ length: namespaces }, (_, index) => workNamespace(index));
+  for (const name of [consumerNamespace, ...work])
+    await client.create(namespaceType, namespaceObject(name)).catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error;
+    });
+  await client.create<KubeObject>(customResourceDefinitions, apiServiceBindingCrd);
+  const ref = { namespace: consumerNamespace, name: kubeconfigKey };
+  await client.create(secrets, secretObject(ref.namespace, ref.name, { [kubeconfigKey]: kubeconfig }));
+  const permissionClaims = [{ ...providerSecrets, state: "Accepted" }];
+  const spec = { kubeconfigSecretRef: { ...ref, key: kubeconfigKey }, permissionClaims };
+  for (const { crdName: name } of fleetKinds(apis)) {
+    const metadata = { namespace: consumerNamespace, name };
+    await client.create(apiServiceBindings, objectOfType(apiServiceBindings, metadata, { spec }));
+  }
+}

@@ -1,0 +1,102 @@
+/** Disturbances with the whole fleet connected: the backend is killed, the API server is killed, and a tenth of the agents goes and comes back. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { serviceNamespaceName } from "@klutch/api";
+import { type DynamicObject, numberAt } from "@klutch/kube-core";
+import { waitFor } from "@klutch/kube-testing";
+import { memoryOf } from "../harness/process-memory.ts";
+import { quantile, secondsText } from "../harness/statistics.ts";
+import { rateOf, wallClock } from "../storm/wire-log.ts";
+import { workNamespace } from "./app-cluster.ts";
+import type { FleetControlPlane } from "./control-plane.ts";
+import { firstClaim, timedKind } from "./kinds.ts";
+import { openWatches } from "./measure.ts";
+import type { Fleet } from "./processes.ts";
+
+/** The connected fleet. */
+export interface Scene {
+  readonly controlPlane: FleetControlPlane;
+  readonly fleet: Fleet;
+  readonly names: readonly string[];
+}
+
+/** Does one after the other, and prints what followed. */
+export async function disturb(scene: Scene): Promise<void> {
+  await restartBackend(scene);
+  await restartApiServer(scene);
+  await leaveAndComeBack(scene);
+}
+
+async function restartBackend({ controlPlane, fleet }: Scene): Promise<void> {
+  await fleet.tell({});
+  const killedAt = wallClock();
+  await controlPlane.restartBackend();
+  const readyAt = wallClock();
+  await controlPlane.bind("after-the-backend");
+  const { rss, peak } = memoryOf(controlPlane.backend.pid);
+  console.log(
+    `backend killed: ready after ${secondsText(readyAt - killedAt)}, a new tenant has its rights ${secondsText(wallClock() - readyAt)} later; RSS ${rss.toFixed(0)}, peak ${peak.toFixed(0)} MiB`,
+  );
+}
+
+const stormSeconds = 60;
+
+async function restartApiServer({ controlPlane, fleet, names }: Scene): Promise<void> {
+  const { cluster } = controlPlane;
+  await fleet.tell({});
+  const before = memoryOf(cluster.apiServer.pid).rss;
+  await cluster.kill("apiserver");
+  const killedAt = wallClock();
+  await fleet.tell({ edit: { names, size: 2 } });
+  await cluster.restart("apiserver");
+  const servesAt = wallClock();
+  const lags = (await arrivals(controlPlane, names, 2)).map((at) => Math.max(0, at - servesAt));
+  await sleep(Math.max(0, servesAt + stormSeconds * 1000 - wallClock()));
+  const { wire, unready } = await fleet.tell({});
+  const rate = rateOf(wire, wire.find((at) => at > killedAt + 200) ?? servesAt, stormSeconds);
+  const { rss, peak } = memoryOf(cluster.apiServer.pid);
+  console.log(
+    `API server killed: ready after ${secondsText(servesAt - killedAt)}; edits upstream after that: ${[0.5, 0.9, 1].map((share) => secondsText(quantile(lags, share))).join(", ")} (half, nine tenths, all)`,
+  );
+  console.log(
+    `in the first minute ${rate.total} requests of agents, most ${rate.mostInSecond} in a second; not Ready at its end: ${unready.length}; RSS ${before.toFixed(0)} before, ${rss.toFixed(0)} after, peak ${peak.toFixed(0)} MiB`,
+  );
+}
+
+async function leaveAndComeBack({ controlPlane, fleet, names }: Scene): Promise<void> {
+  const leaving = names.filter((_, index) => index % 10 === 0);
+  const all = await openWatches(controlPlane);
+  await fleet.tell({ leave: leaving });
+  await sleep(3_000);
+  const left = await openWatches(controlPlane);
+  await fleet.tell({ edit: { names: leaving, size: 3 }, comeBack: leaving });
+  const backAt = wallClock();
+  const lags = (await arrivals(controlPlane, leaving, 3)).map((at) => at - backAt);
+  await sleep(3_000);
+  const again = await openWatches(controlPlane);
+  console.log(
+    `${leaving.length} agents gone and back: watches ${all}, ${left}, ${again}; their edits upstream after ${[0.5, 1].map((share) => secondsText(quantile(lags, share))).join(", ")} (half, all)`,
+  );
+}
+
+/** Returns the times at which the first claim of each of these app clusters had that size upstream, in milliseconds since the epoch. */
+async function arrivals(
+  { cluster: { client } }: FleetControlPlane,
+  names: readonly string[],
+  size: number,
+): Promise<readonly number[]> {
+  const arrived: number[] = [];
+  const waiting = new Set(names.map((name) => serviceNamespaceName(name, workNamespace(0))));
+  const options = { fieldSelector: `metadata.name=${firstClaim}` };
+  await waitFor(
+    "every edit to come through",
+    async () => {
+      const { items } = await client.list<DynamicObject>(timedKind.type, options);
+      for (const { metadata, spec } of items)
+        if (numberAt(spec, "size") === size && waiting.delete(metadata.namespace ?? ""))
+          arrived.push(wallClock());
+      return waiting.size === 0;
+    },
+    { timeoutMs: 600_000, intervalMs: 250 },
+  );
+  return arrived;
+}
