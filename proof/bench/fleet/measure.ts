@@ -1,13 +1,13 @@
 /** Reads the fleet's cost off the machine and the API server, at one moment and over a steady time. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { numberAt } from "@klutch/kube-core";
+import { textAt } from "@klutch/kube-core";
 import { largeMetrics } from "../harness/large-metrics.ts";
 import { samplesOf } from "../harness/metrics-text.ts";
 import { cpuSecondsOf, memoryOf } from "../harness/process-memory.ts";
 import type { FleetControlPlane } from "./control-plane.ts";
 import type { Fleet } from "./processes.ts";
 
-/** Open watches of the API server by what is watched. */
+/** Open watches of the API server by their resources. */
 export interface WatchCounts {
   readonly all: number;
   /** Watches of the fleet's kinds, of Secrets, and of Klutch's own kinds. */
@@ -36,7 +36,7 @@ export interface Cost {
   readonly agentsRss: number;
   readonly requestsPerMinute: number;
   readonly watches: WatchCounts;
-  /** MiB in use, with what is not compacted yet. */
+  /** MiB in use, before compaction. */
   readonly etcdSize: number;
 }
 
@@ -65,7 +65,7 @@ export async function steadyCost(
   const { cluster, backend } = controlPlane;
   const text = await metricsOf(controlPlane);
   const status: unknown = JSON.parse(await cluster.askEtcd("/v3/maintenance/status", {}));
-  const inUse = Number(Object(status)["dbSizeInUse"] ?? numberAt(status, "dbSize"));
+  const inUse = Number(textAt(status, "dbSizeInUse"));
   return {
     clusters,
     apiServerRss: memoryOf(cluster.apiServer.pid).rss,
