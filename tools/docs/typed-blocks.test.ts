@@ -16,6 +16,7 @@ const typedBy: Readonly<Record<string, string>> = {
   "add-a-service.md: *": wholeWay,
   "add-a-service.md: A table from a broker's catalog": "apps/cli/src/service/from-catalog.test.ts",
   "add-a-service.md: In this repository": "no: it changes this repository; npm test does both",
+  "console.md: Actions": onServer,
   "console.md: Who sees what": onServer,
   "cost.md: *": "apps/cli/src/cost/cost.real.test.ts",
   "explain.md: Why is my database not ready?":
@@ -47,6 +48,7 @@ const typedBy: Readonly<Record<string, string>> = {
     "no: it waits for a package from another registry; tools/charts/provider-kubernetes.real.test.ts renders it",
   "operating.md: A ProviderConfig that is deleted":
     "no: between its lines a person removes a field of the file",
+  "operators.md: *": "proof/e2e/foreign-operator.long.test.ts",
   "release.md: Documents and signatures": onNodes,
   "release.md: Install the plugin": onNodes,
   "remove.md: An app cluster": wholeWay,
@@ -62,6 +64,8 @@ const typedBy: Readonly<Record<string, string>> = {
     "no: the name of a cluster namespace is a person's; apps/function-klutch/src/placement.test.ts",
   "troubleshooting.md: Why did this claim reconcile 40 times?": "no: it needs jq and the log of a Pod",
   "upgrade.md: 1. Check": "apps/cli/src/upgrade/app-cluster.real.test.ts",
+  "upgrade.md: Patch a fleet":
+    "no: it needs images of two releases; apps/backend/src/controllers.real.test.ts runs a roll-out on a real server",
 };
 
 /** Commands that begin a block of indented text. Other indented text is output. */

@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { bindCrds } from "@klutch/api";
+import { bindCrds, providerCrds } from "@klutch/api";
 import { inheritedEnvironment, ownProgram, resolveEngine, run } from "@klutch/engines";
 import { parseYamlDocuments } from "@klutch/kube";
 import { isRecord, type KubeObject } from "@klutch/kube-core";
@@ -100,12 +100,7 @@ const environmentConfig = "apiextensions.crossplane.io_environmentconfigs.yaml";
 await installKinds(cluster.client, [
   ...bindCrds,
   ...manifests(await readFile(join(crossplaneCrds, environmentConfig), "utf8")),
-  ...manifests(
-    await readFile(
-      join(repositoryRoot, "deploy/crds/providerconfigs.dataservices.anynines.com.yaml"),
-      "utf8",
-    ),
-  ),
+  ...providerCrds,
   ...manifests(crd("anynines.com", "ServiceBinding", ", categories: [claim]") + crd("example.org", "Widget")),
 ]);
 const binding = (name: string): string => `
@@ -203,6 +198,12 @@ test("console.md: the platform team may list all that the console shows", async 
   const canI = "kubectl auth can-i list -A --as=oidc:ann --as-group=oidc:platform-team";
   for (const kind of ["clusterbindings", "tenants", "grants"])
     assert.equal(await types(`${canI} ${kind}.klutch.anynines.com`), "yes\n", kind);
+});
+
+test("console.md: the platform team may revoke Grants, as its button does", async () => {
+  await typesUnder("console.md", "Actions");
+  const canI = "kubectl auth can-i delete -A --as=oidc:ann --as-group=oidc:platform-team";
+  assert.equal(await types(`${canI} grants.klutch.anynines.com`), "yes\n");
 });
 
 test("rotate-credentials.md: a rotation is asked for, also at once, and its state is read", async () => {

@@ -40,12 +40,12 @@ export function generatedFiles(): ReadonlyMap<string, string> {
   return new Map([...printedFiles()].filter(([path]) => isKept(path)));
 }
 
-/** Keeps those manifests of services that are applied from a checkout: templates, and PostgreSQL's examples. Packages bring the others. */
+/** Keeps those manifests of services that are applied from a checkout: templates, and the examples of PostgreSQL at a broker. Packages bring the others. */
 function isKept(path: string): boolean {
   return (
     !path.startsWith("configuration/") ||
     /^configuration\/(?:namespaced\/)?templates\//.test(path) ||
-    path.startsWith("configuration/examples/postgresql-")
+    /^configuration\/examples\/postgresql-(?!a8s-)/.test(path)
   );
 }
 
