@@ -7,6 +7,8 @@ import { after, test } from "node:test";
 import {
   apiLimit,
   apiServiceBindings,
+  autoBindAnnotation,
+  autoBindRole,
   binderName,
   bindingRoleName,
   consumerNamespace,
@@ -22,6 +24,7 @@ import {
   clusterRoleBindings,
   clusterRoles,
   customResourceDefinitions,
+  type DynamicObject,
   type KubeObject,
   namespaces,
   secrets,
@@ -147,6 +150,21 @@ test("unbind keeps what exists, shows the konnector's words, and takes its right
   assert.match(again.stderr(), /There is no APIServiceBinding gizmos/);
   const doctor = await fixture.run(["doctor"]);
   assert.match(doctor.stdout(), /note +gizmos\.test\.klutch\.dev: its APIServiceBinding is gone\. 0 objects/);
+});
+
+test("unbind says of an API that the konnector binds by itself that it comes back, and of no other", async () => {
+  const { name: cogs } = await bindApi(consumer, provider, "cluster-a", "cogs");
+  const { name: springs } = await bindApi(consumer, provider, "cluster-a", "springs");
+  const scope = { groups: ["test.klutch.dev"], except: [springs] };
+  const role = roleObject({ name: autoBindRole }, []);
+  const metadata = { ...role.metadata, annotations: { [autoBindAnnotation]: JSON.stringify(scope) } };
+  await consumer.client.create<DynamicObject>(clusterRoles, { ...role, metadata });
+  const comesBack =
+    /Note: the konnector binds cogs\.test\.klutch\.dev again, because autoBind\.groups .* Add cogs\.test\.klutch\.dev to autoBind\.except/;
+  assert.match((await fixture.run(["unbind", cogs, "--dry-run"])).stderr(), comesBack);
+  assert.doesNotMatch((await fixture.run(["unbind", springs, "--dry-run"])).stderr(), /binds .* again/);
+  await consumer.client.delete(clusterRoles, { name: autoBindRole });
+  assert.doesNotMatch((await fixture.run(["unbind", cogs, "--dry-run"])).stderr(), /binds .* again/);
 });
 
 test("unbind --delete counts the objects to delete and wants the name typed; anything else changes nothing", async () => {

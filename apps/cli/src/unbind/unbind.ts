@@ -2,11 +2,15 @@
 import {
   type APIServiceBinding,
   apiServiceBindings,
+  autoBindAnnotation,
+  autoBindRole,
+  isAutoBindApi,
+  parseAutoBind,
   printable,
   unbindFinalizer,
   unbindPolicyAnnotation,
 } from "@klutch/api";
-import { findCondition, keyOfRef } from "@klutch/kube-core";
+import { clusterRoles, type DynamicObject, findCondition, keyOfRef } from "@klutch/kube-core";
 import { type Consumer, connectConsumer, ifAllowed } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
@@ -56,6 +60,7 @@ export async function unbind(context: CliContext, name: string, options: UnbindO
   const claims = await claimsByNamespace(consumer, name, signal);
   describe(context, binding, policy, claims);
   await warnOfUsers(context, consumer, name, policy);
+  await warnOfReturn(context, consumer, name);
   if (options.dryRun) {
     context.terminal.say("Dry run: nothing was changed.");
     return;
@@ -158,6 +163,23 @@ async function warnOfUsers(
     const state = policy === "Delete" && isAbout(one.claim) ? "would be deleted" : "is being deleted";
     terminal.say(`Note: ${sentenceOf(one, state)}`);
   }
+}
+
+/** Says that the konnector will bind the API again, where its chart says so; in silence where the person may not read the chart's role. */
+async function warnOfReturn(
+  { signal, terminal }: CliContext,
+  { client }: Consumer,
+  name: string,
+): Promise<void> {
+  const role = await ifAllowed(() =>
+    client.find<DynamicObject>(clusterRoles, { name: autoBindRole }, { signal }),
+  );
+  const scope = parseAutoBind(role?.metadata.annotations?.[autoBindAnnotation]);
+  if (!isAutoBindApi(name, scope)) return;
+  const group = name.slice(name.indexOf(".") + 1);
+  terminal.say(
+    `Note: the konnector binds ${name} again, because autoBind.groups of its chart names ${group}. Add ${name} to autoBind.except first, if it shall stay unbound.`,
+  );
 }
 
 function refuseOrWarn({ terminal }: CliContext, name: string, policy: Policy): void {
