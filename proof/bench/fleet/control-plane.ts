@@ -74,7 +74,8 @@ export async function startControlPlane(
       return backend;
     },
     async bind(tenant: string) {
-      await logIn(client, tenant);
+      // Behind the requests of all that came at the same time.
+      await logIn(client, tenant, 600_000);
       for (const kind of kinds) await client.create(apiServiceExportRequests, requestOf(tenant, kind));
       return await tenantKubeconfig(cluster, tenant);
     },

@@ -305,7 +305,7 @@ export async function offerDatabases(client: KubeClient): Promise<void> {
 }
 
 /** Creates the objects that the backend creates at a person's login, and waits until its controllers have added the rights. */
-export async function logIn(client: KubeClient, tenant: string): Promise<void> {
+export async function logIn(client: KubeClient, tenant: string, timeoutMs = 60_000): Promise<void> {
   const annotations = { [identityAnnotation]: `person-of-${tenant}#${tenant}` };
   const inside = (name: string): ObjectRef => ({ namespace: tenant, name });
   await client.create(namespaces, namespaceObject(tenant, annotations));
@@ -313,11 +313,12 @@ export async function logIn(client: KubeClient, tenant: string): Promise<void> {
   const kubeconfigSecretRef = { name: kubeconfigKey, key: kubeconfigKey };
   const spec = { kubeconfigSecretRef, providerPrettyName: "Tests" };
   await client.create(clusterBindings, objectOfType(clusterBindings, inside(clusterBindingName), { spec }));
-  await waitFor(`the rights of ${tenant}`, async () => {
+  const hasRights = async (): Promise<boolean> => {
     const roleBinding = await client.find(roleBindings, inside(binderName));
     const role = await client.find<DynamicObject>(clusterRoles, { name: `${binderName}-${tenant}` });
     return roleBinding !== undefined && role !== undefined;
-  });
+  };
+  await waitFor(`the rights of ${tenant}`, hasRights, { timeoutMs });
 }
 
 async function runKonnector(cluster: TestCluster, chosen: StartedProgram): Promise<RunningProcess> {
