@@ -20,6 +20,7 @@ import {
 import { nopResources, roleObject, secretObject, startProviderNop, waitFor } from "@klutch/kube-testing";
 import { run } from "@klutch/engines";
 import { blocksIn, typed } from "@klutch/launcher";
+import { compositionType } from "@klutch/services";
 import { Claims } from "./claims.ts";
 import { cliFilesIn, startOwnSandbox } from "./own-sandbox.ts";
 
@@ -31,14 +32,6 @@ const caches: ResourceType = {
   kind: "Cache",
   namespaced: true,
 };
-const compositions: ResourceType = {
-  group: "apiextensions.crossplane.io",
-  version: "v1",
-  plural: "compositions",
-  kind: "Composition",
-  namespaced: false,
-};
-
 const sandbox = await startOwnSandbox("foreign-provider");
 const stack = new AsyncDisposableStack();
 stack.use(sandbox);
@@ -164,7 +157,7 @@ async function compositionWith(name: string, conditionAfter: readonly object[]):
   const forProvider = { ...recordAt(step, "input", "manifest", "spec", "forProvider"), conditionAfter };
   const manifest = { ...recordAt(step, "input", "manifest"), spec: { forProvider } };
   const input = { ...recordAt(step, "input"), manifest };
-  await controlPlane.create(compositions, {
+  await controlPlane.create(compositionType, {
     ...made,
     metadata: { name },
     spec: { ...recordAt(made.spec), pipeline: [{ ...recordAt(step), input }] },
@@ -208,7 +201,7 @@ for (const [name, conditionAfter, words, cause] of [
       ),
     );
     await shop.delete(caches, name);
-    await controlPlane.delete(compositions, { name });
+    await controlPlane.delete(compositionType, { name });
   });
 
 test("a deleted claim leaves nothing: no managed resource, no composite, no Secret in either cluster", async () => {

@@ -1,4 +1,5 @@
 /** Fetching small documents that the person named by address: the provider's description, a manifest. */
+import { jsonOf } from "@klutch/kube-core";
 import type { CliContext } from "./context.ts";
 import { CliError } from "./errors.ts";
 import { failureReason } from "./failure-reason.ts";
@@ -148,14 +149,6 @@ async function exchange(
     const seconds = Number(response.headers.get("retry-after") ?? "2");
     const waitMs = Number.isFinite(seconds) ? seconds * 1000 : longestWaitMs;
     await clock.sleep(Math.min(longestWaitMs, Math.max(1000, waitMs)), { signal });
-  }
-}
-
-function jsonOf(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? "");
-  } catch {
-    return undefined;
   }
 }
 

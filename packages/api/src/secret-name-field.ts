@@ -1,5 +1,5 @@
 /** The field of a kind of strangers that holds the name of the Secret which its operator makes beside the object. */
-import { type KubeObject, recordAt, recordsAt, textAt } from "@klutch/kube-core";
+import { type KubeObject, recordsAt, textAt } from "@klutch/kube-core";
 import { valueText } from "@klutch/schema";
 import { ExportError } from "./export-snapshot.ts";
 import type { APIServiceExportTemplate } from "./kinds/api-service-export-template.ts";
@@ -9,11 +9,8 @@ const fieldPath = /^(?:spec|status)(?:\.[a-zA-Z0-9]+){1,9}$/;
 
 /** Reads the annotation of a template or an export; undefined where it names no field of a spec or status. */
 export function secretNameFieldOf(object: unknown): string | undefined {
-  const annotations = recordAt(recordAt(object, "metadata"), "annotations");
-  const field = Object.hasOwn(annotations, secretNameFieldAnnotation)
-    ? annotations[secretNameFieldAnnotation]
-    : undefined;
-  return typeof field === "string" && fieldPath.test(field) ? field : undefined;
+  const field = textAt(object, "metadata", "annotations", secretNameFieldAnnotation);
+  return field !== undefined && fieldPath.test(field) ? field : undefined;
 }
 
 /** Throws `ExportError` if a template names a field that is no text field of its kind. */

@@ -43,4 +43,4 @@ export { soundMetadata } from "./sound-metadata.ts";
 export { harmlessText, plainText, printable, printableLines } from "./text.ts";
 export { microTime, wholeSeconds } from "./time.ts";
 export { isOfOtherKind, stamped, withoutType } from "./stamp.ts";
-export { listAt, numberAt, recordAt, recordsAt, textAt, valueAt } from "./value-at.ts";
+export { jsonOf, listAt, numberAt, recordAt, recordsAt, textAt, valueAt } from "./value-at.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { listAt, numberAt, recordAt, recordsAt, textAt, valueAt } from "./value-at.ts";
+import { jsonOf, listAt, numberAt, recordAt, recordsAt, textAt, valueAt } from "./value-at.ts";
 
 const object = {
   metadata: { name: "one", labels: { "a/b": "c" }, generation: 3 },
@@ -27,6 +27,12 @@ test("a value that is missing, of another type or inherited reads as undefined",
   assert.deepEqual(recordAt(object, "spec", "list"), {});
   assert.deepEqual(listAt(object, "spec"), []);
   assert.deepEqual(recordsAt(object, "spec"), []);
+});
+
+test("a text that is no JSON, and none, read as undefined", () => {
+  assert.deepEqual(jsonOf('{"a":[1]}'), { a: [1] });
+  assert.equal(jsonOf("null"), null);
+  for (const text of ["", "{", undefined]) assert.equal(jsonOf(text), undefined);
 });
 
 test("an empty text is none", () => {

@@ -4,6 +4,15 @@
  */
 import { isRecord } from "./is-record.ts";
 
+/** The value that the text is as JSON; undefined for a text that is none, and without one. */
+export function jsonOf(text = ""): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The value at the path; undefined as soon as something on the way is missing. */
 export function valueAt(value: unknown, ...path: readonly string[]): unknown {
   let found = value;

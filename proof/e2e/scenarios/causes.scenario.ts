@@ -7,7 +7,6 @@ import {
   type KubeObject,
   namespaces,
   recordsAt,
-  type ResourceType,
   textAt,
 } from "@klutch/kube-core";
 import {
@@ -18,17 +17,11 @@ import {
   untilServed,
   waitFor,
 } from "@klutch/kube-testing";
+import { compositionType } from "@klutch/services";
 import { instances } from "../claim-kinds.ts";
 import { Claims } from "../claims.ts";
 import type { OwnSandbox } from "../own-sandbox.ts";
 
-const compositions: ResourceType = {
-  group: "apiextensions.crossplane.io",
-  version: "v1",
-  plural: "compositions",
-  kind: "Composition",
-  namespaced: false,
-};
 const roleName = "objects-of-the-causes-scenario";
 
 /** Declares the tests of claims that Crossplane cannot make. They want PostgreSQL instances bound to app cluster A, and no provider-kubernetes. */
@@ -54,7 +47,7 @@ export function whyNothingIsMade(sandbox: OwnSandbox): void {
       claims.says(instances, name, "Ready", wanted);
     /** Makes a Composition whose only step calls a function with an input. */
     const compose = (name: string, functionName: string, input?: object): Promise<KubeObject> =>
-      controlPlane.create<KubeObject>(compositions, {
+      controlPlane.create<KubeObject>(compositionType, {
         apiVersion: "apiextensions.crossplane.io/v1",
         kind: "Composition",
         metadata: { name },
@@ -80,7 +73,7 @@ export function whyNothingIsMade(sandbox: OwnSandbox): void {
 
     test("a function that is not installed, and one that fails", async () => {
       await compose("without-function", "function-absent");
-      const shipped = await controlPlane.get<DynamicObject>(compositions, { name: "a8s-postgresql" });
+      const shipped = await controlPlane.get<DynamicObject>(compositionType, { name: "a8s-postgresql" });
       const [step] = recordsAt(shipped, "spec", "pipeline");
       const nonsense = { apiVersion: "example.org/v1", kind: "Nonsense" };
       await compose("failing", textAt(step, "functionRef", "name") ?? "", nonsense);
@@ -124,7 +117,8 @@ export function whyNothingIsMade(sandbox: OwnSandbox): void {
 
     test("all of them can be deleted", async () => {
       await claims.delete(instances, "one", "two", "three", "four", "five");
-      for (const name of ["without-function", "failing"]) await controlPlane.delete(compositions, { name });
+      for (const name of ["without-function", "failing"])
+        await controlPlane.delete(compositionType, { name });
       await controlPlane.delete(customResourceDefinitions, { name: `${objects.plural}.${objects.group}` });
       await controlPlane.delete(clusterRoles, { name: roleName });
     });

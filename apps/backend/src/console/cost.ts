@@ -16,6 +16,7 @@ import type { Clock, KubeClient } from "@klutch/kube";
 import { configMaps, type DynamicObject, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { Informer, type InformerOptions, type ManagedCache } from "@klutch/kube-runtime";
 import {
+  compositionType,
   costOf,
   hoursOfMonth,
   type Price,
@@ -36,15 +37,6 @@ import type { Rights } from "./rights.ts";
 const pricesNamespace = "crossplane-system";
 /** Time between two calculations, and before all objects are listed. */
 const [restMs, firstRestMs] = [60_000, 2_000];
-
-/** Compositions, of which only the annotation with prices is kept. */
-const compositions: ResourceType = {
-  group: "apiextensions.crossplane.io",
-  version: "v1",
-  plural: "compositions",
-  kind: "Composition",
-  namespaced: false,
-};
 
 /** Objects that a bill is made of; an informer each in a backend. */
 export interface CostSources {
@@ -196,7 +188,7 @@ export function watchCost(
     watch<ServiceInstance>(type, { transform: usedInstance }),
   );
   const ledgers = watch<UsageLedger>(usageLedgers);
-  const tables = watch<KubeObject>(compositions, { metadataOnly: true, transform: pricedComposition });
+  const tables = watch<KubeObject>(compositionType, { metadataOnly: true, transform: pricedComposition });
   const prices = watch<DynamicObject>(configMaps, {
     namespace: pricesNamespace,
     fieldSelector: `metadata.name=${priceListName}`,

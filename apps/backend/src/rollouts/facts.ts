@@ -67,14 +67,11 @@ export function selects(rollout: KonnectorRollout, tenant: Tenant | undefined): 
   return Object.entries(rollout.spec.tenantLabels ?? {}).every(([key, value]) => labels[key] === value);
 }
 
-/** Returns the one roll-out that an app cluster belongs to: the oldest of those that select it, by name among equals. */
-export function ownerOf(
-  rollouts: readonly KonnectorRollout[],
-  tenant: Tenant | undefined,
-): KonnectorRollout | undefined {
+/** Returns those that are not being deleted, the oldest first, by name among equals: an app cluster belongs to the first one that selects it. */
+export function byAge(rollouts: readonly KonnectorRollout[]): readonly KonnectorRollout[] {
   const age = ({ metadata }: KonnectorRollout): string =>
     `${metadata.creationTimestamp ?? ""} ${metadata.name ?? ""}`;
   return rollouts
-    .filter((one) => one.metadata.deletionTimestamp === undefined && selects(one, tenant))
-    .toSorted((one, other) => (age(one) < age(other) ? -1 : 1))[0];
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .toSorted((one, other) => (age(one) < age(other) ? -1 : 1));
 }

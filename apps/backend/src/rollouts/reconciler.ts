@@ -19,7 +19,7 @@ import { keyOfRef, setConditions } from "@klutch/kube-core";
 import { Controller, type ControllerOptions, type EventRecorder, type Reconcile } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
-import { type ClusterFacts, factsOf, ownerOf } from "./facts.ts";
+import { byAge, type ClusterFacts, factsOf, selects } from "./facts.ts";
 import { planRollout, type RolloutPlan } from "./plan.ts";
 import { annotationsFor } from "./record.ts";
 
@@ -103,11 +103,12 @@ function clustersOf({ caches }: Context, rollout: KonnectorRollout): readonly Cl
   const others = [...caches.rollouts.list()].filter(
     ({ metadata }) => metadata.name !== rollout.metadata.name,
   );
+  const ordered = byAge([...others, rollout]);
   return [...caches.bindings.list()].flatMap((binding): readonly ClusterFacts[] => {
     const { namespace = "", name, deletionTimestamp } = binding.metadata;
     if (name !== clusterBindingName || deletionTimestamp !== undefined) return [];
     const tenant = caches.tenants.get(keyOfRef({ namespace, name: tenantName }));
-    if (ownerOf([...others, rollout], tenant) !== rollout) return [];
+    if (ordered.find((one) => selects(one, tenant)) !== rollout) return [];
     return [factsOf(binding, caches.exports.byIndex(byNamespace, namespace))];
   });
 }

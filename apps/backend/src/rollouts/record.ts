@@ -5,7 +5,7 @@ import {
   rolloutRecordAnnotation,
   wantedKonnectorLabel,
 } from "@klutch/api";
-import { isRecord } from "@klutch/kube-core";
+import { isRecord, jsonOf } from "@klutch/kube-core";
 
 /** The way in which an app cluster got its version. */
 export interface RolloutRecord {
@@ -53,11 +53,3 @@ export function annotationsFor(
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
-
-function jsonOf(text = ""): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

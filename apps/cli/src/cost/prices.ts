@@ -1,6 +1,7 @@
 /** Reads prices: the operator's list, and those that tables carry to the control plane. */
 import { configMaps, type DynamicObject } from "@klutch/kube-core";
 import {
+  compositionType,
   type PlanPrice,
   type PriceBook,
   priceBookOf,
@@ -11,7 +12,7 @@ import {
 } from "@klutch/services";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { compositionsType, type ControlPlane } from "../service/control-plane.ts";
+import type { ControlPlane } from "../service/control-plane.ts";
 import { fileText } from "../service/file.ts";
 import { listed } from "../tenants/read.ts";
 
@@ -21,7 +22,7 @@ export async function readPrices(
   cluster: ControlPlane,
   { path, namespace }: { readonly path: string | undefined; readonly namespace: string },
 ): Promise<PriceBook> {
-  const compositions = await listed<DynamicObject>(context, cluster, compositionsType);
+  const compositions = await listed<DynamicObject>(context, cluster, compositionType);
   const text = path === undefined ? undefined : await fileText(path);
   const found = text === undefined ? await configMapOf(context, cluster, namespace) : undefined;
   return calculated(() => {

@@ -25,9 +25,9 @@ import {
   textAt,
 } from "@klutch/kube-core";
 import { crdObject, leaseCluster, waitFor } from "@klutch/kube-testing";
-import { legacy, manifestsOf, readTable } from "@klutch/services";
+import { compositionType, legacy, manifestsOf, readTable } from "@klutch/services";
 import { type Finished, startRun } from "../testing/run.ts";
-import { compositionsType, definitions } from "./control-plane.ts";
+import { definitions } from "./control-plane.ts";
 
 const cluster = await leaseCluster({ name: "service-tables" });
 after(() => cluster[Symbol.asyncDispose]());
@@ -147,7 +147,7 @@ test("with Crossplane's kinds", async (t) => {
       ]);
       for (const [type, name, namespace] of [
         [definitions, xrdName, undefined],
-        [compositionsType, "a9s-example", undefined],
+        [compositionType, "a9s-example", undefined],
         [clusterRoles, rightsName, undefined],
         [apiServiceExportTemplates, "exampleinstances", "crossplane-system"],
       ] as const) {
@@ -360,6 +360,6 @@ async function installKinds(): Promise<void> {
     kind: "Namespace",
     metadata: { name: "crossplane-system" },
   });
-  for (const type of [definitions, compositionsType, apiServiceExportTemplates, providerConfigs])
+  for (const type of [definitions, compositionType, apiServiceExportTemplates, providerConfigs])
     await waitFor(`${type.plural} to be served`, async () => (await client.list(type)) !== undefined);
 }

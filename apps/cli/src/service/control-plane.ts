@@ -16,7 +16,7 @@ import {
   type Role,
   textAt,
 } from "@klutch/kube-core";
-import { backendClaimRules, type Generation, type ServiceManifests } from "@klutch/services";
+import { backendClaimRules, compositionType, type Generation, type ServiceManifests } from "@klutch/services";
 import { CliError, nothingChanged } from "../errors.ts";
 import type { CommonOptions } from "../options.ts";
 
@@ -30,20 +30,14 @@ export interface ControlPlane extends AsyncDisposable {
 export const serviceManager = "klutch-service";
 
 /** XRDs of Crossplane, of any generation when they are read. */
-export const definitions: ResourceType = crossplane(
-  "CompositeResourceDefinition",
-  "compositeresourcedefinitions",
-);
-/** Compositions of Crossplane. */
-export const compositionsType: ResourceType = crossplane("Composition", "compositions");
-
+export const definitions: ResourceType = {
+  ...compositionType,
+  plural: "compositeresourcedefinitions",
+  kind: "CompositeResourceDefinition",
+};
 /** Returns the resource type of a generation's XRDs. */
 function definitionsOf({ name }: Generation): ResourceType {
   return name === "legacy" ? definitions : { ...definitions, version: "v2" };
-}
-
-function crossplane(kind: string, plural: string): ResourceType {
-  return { group: "apiextensions.crossplane.io", version: "v1", plural, kind, namespaced: false };
 }
 
 /** Connects with the person's kubeconfig and flags. Sends nothing yet. */
@@ -69,7 +63,7 @@ export function plannedOf(
 ): readonly Planned[] {
   return [
     { type: definitionsOf(generation), object: xrd },
-    ...compositions.map((object) => ({ type: compositionsType, object })),
+    ...compositions.map((object) => ({ type: compositionType, object })),
     { type: clusterRoles, object: backendRights(xrd) },
     { type: apiServiceExportTemplates, object: template },
   ];

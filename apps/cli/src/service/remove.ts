@@ -12,6 +12,7 @@ import {
   valueAt,
 } from "@klutch/kube-core";
 import {
+  compositionType,
   backupConfigName,
   claimResource,
   type Generation,
@@ -22,7 +23,6 @@ import type { CliContext } from "../context.ts";
 import { CliError, nothingChanged } from "../errors.ts";
 import { counted } from "../findings.ts";
 import {
-  compositionsType,
   connectControlPlane,
   type ControlPlane,
   definitions,
@@ -52,7 +52,7 @@ export async function removeService(
   const xrds = (await labelled(context, cluster, definitions, service)).filter(
     (xrd) => textAt(xrd, "spec", "group") === generation.group,
   );
-  const compositions = (await labelled(context, cluster, compositionsType, service)).filter(
+  const compositions = (await labelled(context, cluster, compositionType, service)).filter(
     (made) => textAt(made, "spec", "compositeTypeRef", "apiVersion") === `${generation.group}/v1`,
   );
   // Templates of a package's services have the label, too.
@@ -86,7 +86,7 @@ export async function removeService(
   // A claim may have come while the template was still there.
   for (const xrd of xrds) await refuseUsed(context, cluster, xrd, "Only the template is gone.");
   await remove(context, cluster, definitions, xrds);
-  await remove(context, cluster, compositionsType, compositions);
+  await remove(context, cluster, compositionType, compositions);
   await remove(context, cluster, clusterRoles, roles);
   await tellLeft(context, cluster, service, configsOf(generation));
 }

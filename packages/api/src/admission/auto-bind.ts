@@ -2,7 +2,7 @@
  * The opt-in of an app cluster's operator: API groups whose APIs the konnector binds by itself (designs/0034-additions.md). The chart writes it
  * on the konnector's role for these groups, where the konnector cannot write; the plugin reads it there for the admission policy.
  */
-import { isRecord, listAt } from "@klutch/kube-core";
+import { jsonOf, listAt } from "@klutch/kube-core";
 import { checkApiFullName, checkApiName } from "../foreign/api-name.ts";
 import { autoBoundAnnotation, bindGroup, kubeconfigKey, ownBindSecret } from "../names.ts";
 
@@ -31,15 +31,6 @@ export function parseAutoBind(text: string | undefined): AutoBindScope {
 /** Returns true for the name of an API that the scope lets the konnector bind. */
 export function isAutoBindApi(name: string, { groups, except }: AutoBindScope): boolean {
   return groups.includes(name.slice(name.indexOf(".") + 1)) && !except.includes(name);
-}
-
-function jsonOf(text = ""): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns a CEL expression that is true for the name of an API of the groups. The lists are as CEL writes them. */

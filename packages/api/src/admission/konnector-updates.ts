@@ -2,7 +2,7 @@
  * The opt-in of an app cluster's operator: the konnector may change the tag of its own image (designs/0035-waves.md). The chart and the plugin write
  * it on the konnector's role for its Deployment, where the konnector cannot write; the plugin reads it there for the admission policy.
  */
-import { isRecord, textAt } from "@klutch/kube-core";
+import { isRecord, jsonOf, textAt } from "@klutch/kube-core";
 import { releaseVersion, type UpdateScope, updateLines } from "../konnector-updates.ts";
 import { konnectorName } from "../names.ts";
 import { parseRegistry } from "../release.ts";
@@ -34,14 +34,6 @@ function isRepository(text: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-function jsonOf(text = ""): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,5 +1,5 @@
 /** The connection of a service on its way from its table, over the composition function, to who makes bindings: always read as a stranger's. */
-import { recordAt, textAt } from "@klutch/kube-core";
+import { jsonOf, recordAt, textAt } from "@klutch/kube-core";
 import {
   accepts,
   describeProblem,
@@ -75,12 +75,4 @@ function isSecretKey(key: string): boolean {
     /(^|[^a-z])(pass|pwd)$/i.test(key) ||
     /(api|access|private|secret)[-_.]?key$/i.test(key)
   );
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

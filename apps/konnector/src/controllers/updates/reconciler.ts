@@ -21,7 +21,6 @@ import {
   deployments,
   type DynamicObject,
   findCondition,
-  isRecord,
   plainText,
   recordsAt,
   textAt,
@@ -136,8 +135,7 @@ function containerOf(deployment: DynamicObject | undefined): {
   readonly image: string | undefined;
   readonly index: number;
 } {
-  const spec = deployment?.spec;
-  const containers = isRecord(spec) ? recordsAt(spec, "template", "spec", "containers") : [];
+  const containers = recordsAt(deployment, "spec", "template", "spec", "containers");
   const index = containers.findIndex((one) => one["name"] === konnectorName);
   return { index, image: textAt(containers[index], "image") };
 }
