@@ -4,10 +4,10 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { apiServiceExportRequests, serviceNamespaceName } from "@klutch/api";
-import { type DynamicObject, numberAt } from "@klutch/kube-core";
-import { type OwnCluster, waitFor, wholeNumber, startCluster } from "@klutch/kube-testing";
+import { type OwnCluster, wholeNumber, startCluster } from "@klutch/kube-testing";
 import { describeLoad, runBenchmark } from "./harness/program.ts";
 import { quantile, secondsText } from "./harness/statistics.ts";
+import { untilUpstream } from "./harness/upstream-edits.ts";
 import {
   type BoundFixture,
   databases,
@@ -18,7 +18,7 @@ import {
 } from "../e2e/security/bound-fixture.ts";
 import { type AppClusterOptions, claimNamespace, editedClaim } from "./storm/app-cluster.ts";
 import { type Agents, startAgents } from "./storm/processes.ts";
-import { rateOf, wallClock } from "./storm/wire-log.ts";
+import { rateOf, wallClock } from "./harness/wire-log.ts";
 
 const defaults = { agents: 50, claims: 20, down: "1,60" };
 const processes = 5;
@@ -33,7 +33,7 @@ async function main(options: typeof defaults): Promise<void> {
   for (const [index, name] of names.entries())
     clusters.push({ name, index, claims, kubeconfig: await bind(fixture, name) });
   await using agents = await startAgents(clusters, fixture.controlPlane.url, processes);
-  await untilUpstream(fixture, names, 1);
+  await arrivalsOf(fixture, names, 1);
   console.log(`${count} app clusters with ${claims} claims each are Ready; load ${describeLoad()}`);
   for (const [index, down] of downs.entries()) await storm({ fixture, agents, names }, down, index + 2);
 }
@@ -61,7 +61,7 @@ async function storm({ fixture, agents, names }: Scene, downSeconds: number, siz
   await sleep(downSeconds * 1000);
   await fixture.controlPlane.restart("apiserver");
   const servesAt = wallClock();
-  const arrivals = await untilUpstream(fixture, names, size);
+  const arrivals = await arrivalsOf(fixture, names, size);
   await sleep(Math.max(0, servesAt + stormSeconds * 1000 - wallClock()));
   const { wire: late, turns, restarts } = await agents.tell({});
   const wire = [...early.wire, ...late];
@@ -90,27 +90,15 @@ async function storm({ fixture, agents, names }: Scene, downSeconds: number, siz
   );
 }
 
-/** Returns the times at which each app cluster's edited claim had that size in the control plane, in milliseconds since the epoch. */
-async function untilUpstream(
+/** Waits for the edited claim of each app cluster. */
+function arrivalsOf(
   { controlPlane: { client } }: BoundFixture,
   names: readonly string[],
   size: number,
 ): Promise<readonly number[]> {
-  const arrived: number[] = [];
-  const waiting = new Set(names.map((name) => serviceNamespaceName(name, claimNamespace)));
-  await waitFor(
-    "every edit to come through",
-    async () => {
-      const options = { fieldSelector: `metadata.name=${editedClaim}` };
-      const { items } = await client.list<DynamicObject>(databases, options);
-      for (const { metadata, spec } of items)
-        if (numberAt(spec, "size") === size && waiting.delete(metadata.namespace ?? ""))
-          arrived.push(wallClock());
-      return waiting.size === 0;
-    },
-    { timeoutMs: 300_000, intervalMs: 100 },
-  );
-  return arrived;
+  const namespaces = names.map((name) => serviceNamespaceName(name, claimNamespace));
+  const limits = { timeoutMs: 300_000, intervalMs: 100 };
+  return untilUpstream(client, { type: databases, name: editedClaim, namespaces, size }, limits);
 }
 
 process.exitCode = await runBenchmark(defaults, main);

@@ -12,7 +12,7 @@ import {
 import { ApiServerModel, namespaceObject, objectOfType, secretObject, waitFor } from "@klutch/kube-testing";
 import { keepAgent } from "../harness/modelled-agent.ts";
 import { startFollowing, startStopwatch, within } from "../harness/stopwatch.ts";
-import { wallClock } from "../storm/wire-log.ts";
+import { wallClock } from "../harness/wire-log.ts";
 import {
   claimOf,
   firstClaim,

@@ -1,11 +1,10 @@
 /** Disturbances with the whole fleet connected: the backend is killed, the API server is killed, and a tenth of the agents goes and comes back. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { serviceNamespaceName } from "@klutch/api";
-import { type DynamicObject, numberAt } from "@klutch/kube-core";
-import { waitFor } from "@klutch/kube-testing";
 import { memoryOf } from "../harness/process-memory.ts";
 import { quantile, secondsText } from "../harness/statistics.ts";
-import { rateOf, wallClock } from "../storm/wire-log.ts";
+import { untilUpstream } from "../harness/upstream-edits.ts";
+import { rateOf, wallClock } from "../harness/wire-log.ts";
 import { workNamespace } from "./app-cluster.ts";
 import type { FleetControlPlane } from "./control-plane.ts";
 import { firstClaim, timedKind } from "./kinds.ts";
@@ -78,25 +77,13 @@ async function leaveAndComeBack({ controlPlane, fleet, names }: Scene): Promise<
   );
 }
 
-/** Returns the times at which the first claim of each of these app clusters had that size upstream, in milliseconds since the epoch. */
-async function arrivals(
+/** Waits for the first claim of each of these app clusters. */
+function arrivals(
   { cluster: { client } }: FleetControlPlane,
   names: readonly string[],
   size: number,
 ): Promise<readonly number[]> {
-  const arrived: number[] = [];
-  const waiting = new Set(names.map((name) => serviceNamespaceName(name, workNamespace(0))));
-  const options = { fieldSelector: `metadata.name=${firstClaim}` };
-  await waitFor(
-    "every edit to come through",
-    async () => {
-      const { items } = await client.list<DynamicObject>(timedKind.type, options);
-      for (const { metadata, spec } of items)
-        if (numberAt(spec, "size") === size && waiting.delete(metadata.namespace ?? ""))
-          arrived.push(wallClock());
-      return waiting.size === 0;
-    },
-    { timeoutMs: 600_000, intervalMs: 250 },
-  );
-  return arrived;
+  const namespaces = names.map((name) => serviceNamespaceName(name, workNamespace(0)));
+  const limits = { timeoutMs: 600_000, intervalMs: 250 };
+  return untilUpstream(client, { type: timedKind.type, name: firstClaim, namespaces, size }, limits);
 }

@@ -1,7 +1,7 @@
 /** The processes that hold the fleet's app clusters, from both ends. */
 import { fork } from "node:child_process";
 import { askChild, decodeMessage, endChild } from "../harness/child-process.ts";
-import { startWireLog } from "../storm/wire-log.ts";
+import { startWireLog } from "../harness/wire-log.ts";
 import { type FleetCluster, type FleetClusterOptions, startFleetCluster } from "./app-cluster.ts";
 
 /** A message to a process; it does all that is named. An empty one only asks for a report. */

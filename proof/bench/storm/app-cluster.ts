@@ -16,7 +16,7 @@ import { ApiServerModel, namespaceObject, objectOfType, secretObject, waitFor } 
 import { databaseObject, databases, databasesName } from "../../e2e/security/bound-fixture.ts";
 import { keepAgent } from "../harness/modelled-agent.ts";
 import { startFollowing } from "../harness/stopwatch.ts";
-import { wallClock } from "./wire-log.ts";
+import { wallClock } from "../harness/wire-log.ts";
 
 /** Namespace of the claims. */
 export const claimNamespace = "team";

@@ -2,7 +2,7 @@
 import { fork } from "node:child_process";
 import { askChild, decodeMessage, endChild } from "../harness/child-process.ts";
 import { type AppCluster, type AppClusterOptions, startAppCluster, type Turn } from "./app-cluster.ts";
-import { startWireLog } from "./wire-log.ts";
+import { startWireLog } from "../harness/wire-log.ts";
 
 /** A message to a process; it does all that is named. An empty one only asks for a report. */
 interface Order {

@@ -1,10 +1,10 @@
 /** The real cert-manager as a process: an operator that nobody here wrote, with its kinds. */
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { reservePorts, resolveEngine, startProcess } from "@klutch/engines";
-import { decodeObject, type KubeClient, parseYamlDocuments } from "@klutch/kube";
+import type { KubeClient } from "@klutch/kube";
 import type { KubeObject, ResourceType } from "@klutch/kube-core";
-import { installKinds } from "./install.ts";
+import { installKinds, manifestsIn } from "./install.ts";
 
 /** Options of `startCertManager`. */
 export interface CertManagerOptions {
@@ -79,13 +79,15 @@ export async function startCertManager(options: CertManagerOptions): Promise<Asy
 
 /** Reads its kinds. They are templates of Helm, in labels only. */
 async function readKinds(folder: string): Promise<readonly KubeObject[]> {
-  const files = (await readdir(folder)).filter((file) => file.endsWith(".yaml"));
-  const read = async (file: string): Promise<KubeObject> => {
-    const lines = (await readFile(join(folder, file), "utf8")).split("\n");
-    const [document] = parseYamlDocuments(lines.filter((line) => !line.includes("{{")).join("\n"));
-    const { metadata, ...crd } = decodeObject<KubeObject>(document, file);
-    const { labels: _none, ...rest } = metadata;
-    return { ...crd, metadata: rest };
-  };
-  return await Promise.all(files.map(read));
+  const withoutTemplates = (text: string): string =>
+    text
+      .split("\n")
+      .filter((line) => !line.includes("{{"))
+      .join("\n");
+  return (await manifestsIn(folder, withoutTemplates)).map(
+    ({ metadata: { labels: _none, ...metadata }, ...crd }) => ({
+      ...crd,
+      metadata,
+    }),
+  );
 }

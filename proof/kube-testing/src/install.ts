@@ -1,9 +1,13 @@
 /** Installing manifests where the Deployments' parts are played by processes. */
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import {
   type ClusterConfig,
   createKubeClient,
+  decodeObject,
   formatKubeconfig,
   type KubeClient,
+  parseYamlDocuments,
   resourceTypeOf,
 } from "@klutch/kube";
 import {
@@ -64,6 +68,19 @@ export async function applyPolicies(client: KubeClient, manifests: readonly Kube
     if (type === undefined) throw new Error(`${manifest.kind} is no admission policy`);
     await client.apply(type, manifest, manager);
   }
+}
+
+/** Reads the YAML files of a folder. `edit`: changes the text of each before it is parsed. */
+export async function manifestsIn(
+  folder: string,
+  edit: (text: string) => string = (text) => text,
+): Promise<readonly DynamicObject[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith(".yaml"));
+  const read = async (file: string): Promise<readonly DynamicObject[]> =>
+    parseYamlDocuments(edit(await readFile(join(folder, file), "utf8"))).map((document) =>
+      decodeObject<DynamicObject>(document, file),
+    );
+  return (await Promise.all(files.map(read))).flat();
 }
 
 /** Applies CustomResourceDefinitions, and waits until they are served; everything else is left out. */

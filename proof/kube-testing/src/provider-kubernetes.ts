@@ -1,17 +1,10 @@
 /** The real provider-kubernetes as a process: its kinds, its ProviderConfig, and the process itself. */
-import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { reservePort, type ReservedPorts, reservePorts, resolveEngine, startProcess } from "@klutch/engines";
-import { decodeObject, type KubeClient, parseYamlDocuments } from "@klutch/kube";
-import {
-  type DynamicObject,
-  type KubeObject,
-  recordAt,
-  type ResourceType,
-  secrets,
-  textAt,
-} from "@klutch/kube-core";
-import { installKinds } from "./install.ts";
+import type { KubeClient } from "@klutch/kube";
+import { type KubeObject, recordAt, type ResourceType, secrets, textAt } from "@klutch/kube-core";
+import { installKinds, manifestsIn } from "./install.ts";
 import { objectOfType, secretObject } from "./objects.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -101,15 +94,12 @@ async function readKinds(clusterFolder: string, folder: string): Promise<readonl
   const url = `https://127.0.0.1:${webhookPort}/convert`;
   const clientConfig = { url, caBundle: authority.toString("base64") };
   const conversion = { strategy: "Webhook", webhook: { clientConfig, conversionReviewVersions: ["v1"] } };
-  const read = async (file: string): Promise<KubeObject> => {
-    const [document] = parseYamlDocuments(await readFile(join(folder, file), "utf8"));
-    const crd = decodeObject<DynamicObject>(document, file);
+  return (await manifestsIn(folder)).map((crd) => {
     const spec = recordAt(crd, "spec");
     return textAt(spec, "conversion", "strategy") === "Webhook"
       ? { ...crd, spec: { ...spec, conversion } }
       : crd;
-  };
-  return Promise.all((await readdir(folder)).map(read));
+  });
 }
 
 /** The files that the process reads, and its log. */

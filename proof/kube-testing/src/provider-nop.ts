@@ -1,11 +1,11 @@
 /** The real provider-nop as a process: a Crossplane provider that is not ours, and makes nothing. */
-import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { resolveEngine, startProcess } from "@klutch/engines";
-import { decodeObject, type KubeClient, parseYamlDocuments } from "@klutch/kube";
-import type { DynamicObject, ResourceType } from "@klutch/kube-core";
-import { installKinds } from "./install.ts";
+import type { KubeClient } from "@klutch/kube";
+import type { ResourceType } from "@klutch/kube-core";
+import { installKinds, manifestsIn } from "./install.ts";
 import { webhookPort, webhookTurn } from "./provider-kubernetes.ts";
 
 /** Options of `startProviderNop`. */
@@ -36,7 +36,7 @@ export async function startProviderNop(options: ProviderNopOptions): Promise<Asy
   await using stack = new AsyncDisposableStack();
   stack.use(await webhookTurn("provider-nop"));
   const program = await resolveEngine("provider-nop");
-  await installKinds(client, await kindsIn(join(dirname(program), "package", "crds")));
+  await installKinds(client, await manifestsIn(join(dirname(program), "package", "crds")));
   const folder = join(clusterFolder, "provider-nop");
   await mkdir(folder, { recursive: true });
   for (const kind of ["crt", "key"])
@@ -54,14 +54,6 @@ export async function startProviderNop(options: ProviderNopOptions): Promise<Asy
     }),
   );
   return stack.move();
-}
-
-async function kindsIn(folder: string): Promise<readonly DynamicObject[]> {
-  const read = async (file: string): Promise<readonly DynamicObject[]> =>
-    parseYamlDocuments(await readFile(join(folder, file), "utf8")).map((document) =>
-      decodeObject<DynamicObject>(document, file),
-    );
-  return (await Promise.all((await readdir(folder)).map(read))).flat();
 }
 
 function isOpen(port: number): Promise<boolean> {

@@ -137,10 +137,10 @@ export function isOfKlutch(reason: string): boolean {
   return Object.hasOwn(rows, reason) || general.has(reason);
 }
 
-/** Returns true for a reason that the konnector alone gives a claim. */
+/** Returns true for a reason of the konnector that is about its own work: sending the claim, or its Secret. */
 export function isOfAgent(reason: string): boolean {
   const station = Object.hasOwn(rows, reason) ? rows[reason]?.[0] : undefined;
-  return station === "sent" || station === "secret" || reason === "SpecNotObserved";
+  return station === "sent" || station === "secret";
 }
 
 /** Returns the meaning of a claim's condition that is not True. */

@@ -30,8 +30,7 @@ export function foreignStep(observed: Observed): Step {
   const ready = saidOf(claim, "Ready");
   if (ready?.reason === "SpecNotSent") return { station, state: "pending", text: "" };
   // The konnector's own words about other stations.
-  if (ready !== undefined && isOfAgent(ready.reason) && ready.reason !== "SpecNotObserved")
-    return { station, state: "done", text: "" };
+  if (ready !== undefined && isOfAgent(ready.reason)) return { station, state: "done", text: "" };
   const stalled = claim.conditions.find(({ type, status }) => type === "Stalled" && status === "True");
   const bad = badConditions(claim.conditions, ready);
   const [first] = stalled === undefined ? bad : [stalled];
