@@ -80,7 +80,8 @@ export async function startAgentProcess(
       let longest = 0;
       while (!isOver) {
         const used = await cpuMs();
-        await (await fetch(`${probe}/healthz`)).text();
+        // A connection of its own for each question: one that is kept may be closed by the agent just as the next question goes out.
+        await (await fetch(`${probe}/healthz`, { headers: { connection: "close" } })).text();
         longest = Math.max(longest, (await cpuMs()) - used);
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
