@@ -6,8 +6,8 @@ import {
   serviceNamespaceAnnotation,
 } from "@klutch/api";
 import { keyOf, keyOfRef, refOf } from "@klutch/kube-core";
-import { Controller, createEventRecorder, type Informer } from "@klutch/kube-runtime";
-import type { Logger, Metrics, Tracer } from "@klutch/telemetry";
+import { Controller, type ControllerOptions, createEventRecorder, type Informer } from "@klutch/kube-runtime";
+import type { Logger, Metrics } from "@klutch/telemetry";
 import { appClusterOf, createAppClusterReconcile } from "./app-clusters/reconciler.ts";
 import { createGrantReconcile } from "./grants/reconciler.ts";
 import { grantsFor } from "./authorization/grants.ts";
@@ -34,55 +34,46 @@ const byTenant = { of: (key: string): string => refOf(key).namespace ?? "", atOn
 
 /** Creates them. They do nothing until they are started. */
 export function createControllers(
-  options: { readonly logger: Logger; readonly metrics: Metrics; readonly tracer?: Tracer | undefined },
+  options: Pick<ControllerOptions, "tracer"> & { readonly logger: Logger; readonly metrics: Metrics },
   context: ControllerContext,
   templates: Informer<APIServiceExportTemplate>,
 ): readonly Controller[] {
   const { logger, metrics, tracer } = options;
-  const { caches } = context;
+  const { caches, clock } = context;
+  const common = { logger, metrics, tracer, clock };
   const requests = new Controller({
     name: "exportrequests",
     kind: caches.requests.type.kind,
     groups: byTenant,
     reconcile: createExportRequestReconcile(context),
-    logger,
-    metrics,
-    tracer,
+    ...common,
   });
   const exports = new Controller({
     name: "exports",
     kind: caches.exports.type.kind,
     groups: byTenant,
     reconcile: createExportReconcile(context),
-    logger,
-    metrics,
-    tracer,
+    ...common,
   });
   const mappings = new Controller({
     name: "servicenamespaces",
     kind: caches.mappings.type.kind,
     groups: byTenant,
     reconcile: createServiceNamespaceReconcile(context),
-    logger,
-    metrics,
-    tracer,
+    ...common,
   });
   const grants = new Controller({
     name: "grants",
     kind: caches.grants.type.kind,
     groups: byTenant,
     reconcile: createGrantReconcile(context),
-    logger,
-    metrics,
-    tracer,
+    ...common,
   });
   const appClusters = new Controller({
     name: "appclusters",
     kind: caches.appClusters.type.kind,
     reconcile: createAppClusterReconcile(context),
-    logger,
-    metrics,
-    tracer,
+    ...common,
   });
   appClusters.watch(caches.appClusters);
   appClusters.watch(caches.namespaces, ({ object }) => appClusterOf(object));
@@ -98,17 +89,13 @@ export function createControllers(
     kind: caches.bindings.type.kind,
     groups: byTenant,
     reconcile: createClusterBindingReconcile(context, heartbeats, withdrawn),
-    logger,
-    metrics,
-    tracer,
+    ...common,
   });
   const templateStates = new Controller({
     name: "exporttemplates",
     kind: templates.type.kind,
     reconcile: createTemplateReconcile(context),
-    logger,
-    metrics,
-    tracer,
+    ...common,
   });
   // There are few: each change of a template may decide which one of several counts, and each CRD may be the missing one.
   const allTemplates = (): readonly string[] => [...templates.list()].map((object) => keyOf(object));
@@ -173,10 +160,10 @@ export function createControllers(
   const tenants = createTenantController(
     context,
     { bindings, mappings, waitingIn },
-    { groups: byTenant, logger, metrics, tracer },
+    { groups: byTenant, ...common },
   );
-  const canary = createCanaryController(context, { groups: byTenant, logger, metrics });
-  const announcements = createAnnouncementController(context, { groups: byTenant, logger, metrics });
+  const canary = createCanaryController(context, { groups: byTenant, ...common });
+  const announcements = createAnnouncementController(context, { groups: byTenant, ...common });
   templates.onChange(() => announceSoon(announcements, caches));
   caches.crds.onChange(({ key }) => {
     const isOffered = [...templates.list()].some(({ spec }) => crdNameOf(spec.APIServiceSelector) === key);

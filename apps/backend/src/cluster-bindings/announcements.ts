@@ -36,7 +36,7 @@ type Context = Pick<ControllerContext, "client" | "clock" | "exportTemplates" | 
 /** Creates the controller. Keys are those of ClusterBindings. */
 export function createAnnouncementController(
   context: Context,
-  options: Pick<ControllerOptions, "groups" | "logger" | "metrics">,
+  options: Pick<ControllerOptions, "groups" | "logger" | "metrics" | "tracer" | "clock">,
 ): Controller {
   const { caches } = context;
   const { reconcile, forget } = createAnnouncementReconcile(context);
