@@ -208,7 +208,7 @@ function busyClient(
     request: (raw) =>
       send(`${raw.method} ${raw.path.split("/").at(-1) ?? ""}`, () =>
         Promise.resolve({
-          status: { token: "t", expirationTimestamp: new Date(clock.now() + 3_600_000).toISOString() },
+          status: { token: "t", expirationTimestamp: new Date(clock.now() + 365 * 86_400_000).toISOString() },
         }),
       ),
   };
