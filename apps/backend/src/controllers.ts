@@ -23,6 +23,7 @@ import { createExportReconcile } from "./exports/reconciler.ts";
 import { createTemplateReconcile } from "./exports/template-reconciler.ts";
 import * as declarations from "./metrics.ts";
 import { isStatusOnly } from "./status-only.ts";
+import { RecentStates } from "./recent.ts";
 import { createRolloutController } from "./rollouts/reconciler.ts";
 import { createServiceNamespaceReconcile, waitingFor } from "./service-namespaces/reconciler.ts";
 import { createTenantController } from "./tenants/controller.ts";
@@ -45,6 +46,7 @@ export function createControllers(
   const { logger, metrics, tracer } = options;
   const { caches, clock } = context;
   const common = { logger, metrics, tracer, clock };
+  const states = new RecentStates(clock);
   const requests = new Controller({
     name: "exportrequests",
     kind: caches.requests.type.kind,
@@ -63,7 +65,7 @@ export function createControllers(
     name: "servicenamespaces",
     kind: caches.mappings.type.kind,
     groups: byTenant,
-    reconcile: createServiceNamespaceReconcile(context),
+    reconcile: createServiceNamespaceReconcile(context, states),
     ...common,
   });
   const grants = new Controller({
@@ -92,7 +94,7 @@ export function createControllers(
     name: "clusterbindings",
     kind: caches.bindings.type.kind,
     groups: byTenant,
-    reconcile: createClusterBindingReconcile(context, heartbeats, withdrawn),
+    reconcile: createClusterBindingReconcile(context, heartbeats, withdrawn, states),
     ...common,
   });
   const templateStates = new Controller({
