@@ -20,6 +20,15 @@ export async function ensure<T extends KubeObject>(
     options,
   );
   if (present !== undefined && containsEqualLists(withRules(present), object)) return present;
+  return applyOwn(client, type, object, options);
+}
+
+function applyOwn<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType,
+  object: KubeObject,
+  options: { readonly signal: AbortSignal },
+): Promise<T> {
   return client.apply<T>(type, object, { ...options, fieldManager: backendFieldManager, force: true });
 }
 
@@ -39,9 +48,11 @@ export async function keep(
 ): Promise<void> {
   const [name, state] = [recentName(type, keyOf(object)), JSON.stringify(object)];
   if (recent?.has(name, state) === true) return;
+  const isOther = recent?.has(name) === true;
   // Also a write that fails may have had an effect.
   recent?.set(name, undefined);
-  await ensure(client, type, object, { signal });
+  if (isOther) await applyOwn(client, type, object, { signal });
+  else await ensure(client, type, object, { signal });
   recent?.set(name, state);
 }
 

@@ -9,8 +9,8 @@ const freshMs = 30_000;
 
 /** Memory about the objects of one owner. */
 export interface Recent {
-  /** Returns true if `state` was remembered in the last 30 seconds, and no other state of the same object since. */
-  has(object: string, state: string): boolean;
+  /** Returns true if `state`, or any without one, was remembered last for the object, and in the last 30 seconds. */
+  has(object: string, state?: string): boolean;
   /** Remembers it; undefined forgets the object. */
   set(object: string, state: string | undefined): void;
 }
@@ -42,7 +42,8 @@ export class RecentStates {
     return {
       has: (object, state) => {
         const entry = this.#entries.get(keyOf(object));
-        return entry !== undefined && this.#isFresh(entry) && entry.digest === digestOf(state);
+        if (entry === undefined || !this.#isFresh(entry)) return false;
+        return state === undefined || entry.digest === digestOf(state);
       },
       set: (object, state) => {
         this.#sweep();

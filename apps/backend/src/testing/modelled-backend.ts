@@ -16,6 +16,7 @@ import {
   deployments,
   type KubeObject,
   listAt,
+  namespaces,
   recordsAt,
   resourceQuotas,
   type ResourceType,
@@ -53,6 +54,10 @@ export interface ModelledBackend extends AsyncDisposable {
   readonly admin: KubeClient;
   /** Requests of the backend by `verb plural`, since the last call. */
   takeRequests(): ReadonlyMap<string, number>;
+  /** Returns the number of reconciles of a controller since the start. */
+  reconciles(controller: string): Promise<number>;
+  /** Deletes the cluster namespace; resolves when it is gone. */
+  endTenant(name: string): Promise<void>;
   /** Logs tenants in at the same moment; each asks for all APIs as soon as it has rights. */
   logIn(names: readonly string[]): Promise<readonly ModelledLogin[]>;
 }
@@ -72,6 +77,7 @@ export async function startModelledBackend(options: ModelledBackendOptions): Pro
   const client = busyClient(server.client({ clusterName: "control plane" }), { ...options, clock, counts });
   const abort = new AbortController();
   const { signal } = abort;
+  const metrics = createMetrics();
   const backend = createBackend({
     config: await readConfig(["--bind-authorization=everyone", "--control-plane-mode"], {}),
     cluster: { name: "control plane", server: "https://control-plane.invalid", auth: { kind: "none" } },
@@ -79,7 +85,7 @@ export async function startModelledBackend(options: ModelledBackendOptions): Pro
     controllerClient: client,
     logger: silentLogger,
     auditLogger: silentLogger,
-    metrics: createMetrics(),
+    metrics,
     clock,
     signal,
   });
@@ -101,6 +107,20 @@ export async function startModelledBackend(options: ModelledBackendOptions): Pro
       const taken = new Map(counts);
       counts.clear();
       return taken;
+    },
+    async reconciles(controller) {
+      const line = `controller_runtime_reconcile_total{controller="${controller}",`;
+      return (await metrics.text())
+        .split("\n")
+        .filter((text) => text.startsWith(line))
+        .reduce((sum, text) => sum + Number(text.split(" ").at(-1)), 0);
+    },
+    async endTenant(name) {
+      await admin.delete(namespaces, { name });
+      const isGone = (): boolean => !server.objects(namespaces).some((object) => nameOf(object) === name);
+      const untilMs = clock.monotonic() + 60_000;
+      if (!(await clock.run({ untilMs, until: isGone }))) throw new Error(`namespace ${name} stays`);
+      await clock.advance(1_000);
     },
     async logIn(names) {
       const startedAt = clock.monotonic();
