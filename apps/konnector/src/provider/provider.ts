@@ -28,7 +28,6 @@ import { serverNotAcceptedReason } from "../provider-connection/bring-credential
 import {
   assertPinned,
   createProviderGuard,
-  formatIdentity,
   type ProviderIdentity,
   readOwner,
 } from "../provider-connection/identity.ts";
@@ -210,7 +209,7 @@ export class Provider implements Part {
     const { bindingCluster, bindings, status } = this.#options;
     return new BindingReconciler({
       ...shared,
-      identity: formatIdentity(identity),
+      identity,
       bindingCluster,
       bindings,
       exports: new ForeignExports(caches.exports, shared.provider.tenant.namespace),
@@ -265,10 +264,11 @@ export class Provider implements Part {
   }
 
   #assertPinned(identity: ProviderIdentity): void {
-    for (const key of this.#status.bindings) {
-      const binding = this.#options.bindings.get(key);
-      if (binding !== undefined) assertPinned(binding, identity);
-    }
+    const found = [...this.#status.bindings].map((key) => this.#options.bindings.get(key));
+    assertPinned(
+      found.filter((binding) => binding !== undefined),
+      identity,
+    );
   }
 
   /** An outage says since when and how much waits: more than each heartbeat that fails meanwhile. */

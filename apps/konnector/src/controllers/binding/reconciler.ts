@@ -37,6 +37,7 @@ import { writeExportStatus } from "../crd/export-status.ts";
 import type { ForeignExports } from "../crd/foreign-exports.ts";
 import { reconcileCrd } from "../crd/reconciler.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
+import { formatIdentity, pinProblem, type ProviderIdentity } from "../../provider-connection/identity.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 import { isAbandoned } from "./abandon.ts";
 import { ApiLimits } from "./api-limits.ts";
@@ -57,8 +58,8 @@ import { watchStalls } from "./stalls.ts";
 
 /** Options of the reconciler. */
 export interface BindingReconcilerOptions extends ProviderParts {
-  /** Value of the annotation that pins this provider. */
-  readonly identity: string;
+  /** Pins the bindings of this provider. */
+  readonly identity: ProviderIdentity;
   readonly bindingCluster: BindingCluster;
   /** The bindings to all providers. */
   readonly bindings: ReadYourWritesCache;
@@ -153,6 +154,7 @@ export class BindingReconciler implements Part {
   }
 
   async #reconcile(name: string, call: ReconcileContext): Promise<ReconcileResult | undefined> {
+    this.#reportPin(name);
     const binding = this.#bindingOf(name);
     const exported = this.#options.exports.get(name);
     const crds = binding === undefined ? undefined : this.#crds.open(name);
@@ -193,7 +195,7 @@ export class BindingReconciler implements Part {
     call: ReconcileContext,
   ): Promise<ReconcileResult | undefined> {
     const { consumer, bindingCluster, bindings, identity, status, runtime } = this.#options;
-    await addFinalizer(bindingCluster, bindings, binding, identity, call.signal);
+    await addFinalizer(bindingCluster, bindings, binding, formatIdentity(identity), call.signal);
     this.#reportOffer(name, keyOf(binding), exported);
     const crds = this.#crds.open(name);
     const outcome = await reconcileCrd({
@@ -307,11 +309,25 @@ export class BindingReconciler implements Part {
     await writeExportStatus(observed, provider.client, exports.cache, { clock, logger }, signal);
   }
 
-  /** The binding of the API to this provider; one that is abandoned is let go of without the provider. */
+  /** The binding of the API to this provider; one that is abandoned, or was made with another one, is none. */
   #bindingOf(name: string): DynamicObject | undefined {
+    const binding = this.#namedBinding(name);
+    if (binding === undefined || isAbandoned(binding)) return undefined;
+    return pinProblem(binding, this.#options.identity) === undefined ? binding : undefined;
+  }
+
+  #namedBinding(name: string): DynamicObject | undefined {
     const key = this.#bindingKeys.get(name);
-    const binding = key === undefined ? undefined : this.#options.bindings.get(key);
-    return binding === undefined || isAbandoned(binding) ? undefined : binding;
+    return key === undefined ? undefined : this.#options.bindings.get(key);
+  }
+
+  /** A binding may come to name the Secret of another provider at any time. */
+  #reportPin(name: string): void {
+    const binding = this.#namedBinding(name);
+    const problem = binding && pinProblem(binding, this.#options.identity);
+    if (binding === undefined || problem === undefined) return;
+    const condition = falseCondition("Connected", "WrongProvider", "Error", problem.message);
+    this.#options.status.report(keyOf(binding), condition);
   }
 
   *#bindings(): IterableIterator<DynamicObject> {
