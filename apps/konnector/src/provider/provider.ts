@@ -65,6 +65,8 @@ export class Provider implements Part {
   /** Undefined while the provider cannot be used. */
   #bindings: BindingReconciler | undefined;
   readonly #additions: Additions;
+  /** UID of the cluster namespace while the provider is served. */
+  #servedUid: string | undefined;
   /** Message about a limit that the provider exceeds. */
   #limit: string | undefined;
   /** True while the provider cannot be reached and the bindings say so. */
@@ -98,9 +100,19 @@ export class Provider implements Part {
     return this.#connection.address;
   }
 
-  /** The provider's credentials changed; its address is the same. */
-  async rotate(config: ClusterConfig): Promise<void> {
+  /**
+   * Uses other credentials for the same address from now on, also such as do not work. Resolves to false, and goes on with the old ones, if
+   * they lead to another control plane: an address may be given to another server.
+   */
+  async rotate(config: ClusterConfig, signal: AbortSignal): Promise<boolean> {
+    const served = this.#servedUid;
+    if (served !== undefined) {
+      const found = await this.#connection.prove(config, signal).catch(() => served);
+      signal.throwIfAborted();
+      if (found !== served) return false;
+    }
     await this.#connection.rotate(config);
+    return true;
   }
 
   /** `SecretValid` of the bindings while the provider offers a credential for a server that no one accepted; undefined otherwise. */
@@ -190,6 +202,7 @@ export class Provider implements Part {
       this.#createReachability(caches, bindings),
     ];
     this.#bindings = bindings;
+    this.#servedUid = identity.namespaceUid;
     try {
       if (this.#limit === undefined) this.#status.report(trueCondition("InformersSynced"));
       this.setBindings(this.#status.bindings);
@@ -197,6 +210,7 @@ export class Provider implements Part {
       await startAll(parts, signal);
     } finally {
       this.#bindings = undefined;
+      this.#servedUid = undefined;
       this.#isOut = false;
     }
   }

@@ -7,9 +7,11 @@ import {
   apiServiceNamespaces,
   consumerNamespace,
   kubeconfigKey,
+  providerUidAnnotation,
 } from "@klutch/api";
 import {
   conditionsOf,
+  customResourceDefinitions,
   type DynamicObject,
   findCondition,
   isTrue,
@@ -18,7 +20,7 @@ import {
 } from "@klutch/kube-core";
 import { type FaultProxy, leaseCluster, startFaultProxy, TcpProxy, type TestCluster, waitFor } from "@klutch/kube-testing";
 import { providerSecret, putKubeconfig } from "../testing/credentials.ts";
-import { bindApi, startKonnector, testApi, widget } from "../testing/fixture.ts";
+import { bindApi, grantApi, startKonnector, testApi, widget } from "../testing/fixture.ts";
 import { serviceNamespace } from "../testing/pair.ts";
 import {
   exportCrd,
@@ -32,6 +34,7 @@ import { startTenantFixture } from "../testing/tenant-fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
 const gadgets = testApi("gadgets", "Gadget");
+const gizmos = testApi("gizmos", "Gizmo");
 const claim: AnsweredPermissionClaim = { ...providerSecrets, state: "Accepted" };
 const fixture = await startTenantFixture({ exported: [{ ...widgets, claims: [providerSecrets] }] });
 const { consumer, provider: first, cleanup, binding, untilReady, untilReason, create, onConsumer } = fixture;
@@ -50,13 +53,17 @@ await putKubeconfig(first, providerSecret, firstKubeconfig);
 await putKubeconfig(second.cluster, providerSecret, secondKubeconfig);
 const konnector = cleanup.use(await startKonnector(fixture, { timing: { unreachableAfterMs: 500 } }));
 
-/** The other control plane: it exports both APIs to its tenant, which has the name of the first one's. */
+/** The other control plane: it exports all APIs to its tenant, which has the name of the first one's. */
 async function startSecond(): Promise<{ readonly cluster: TestCluster; readonly kubeconfig: string }> {
   const cluster = cleanup.use(await leaseCluster());
   await installBindCrds(cluster);
-  for (const { crd } of [widgets, gadgets]) await installCrd(cluster, crd);
-  const kubeconfig = await prepareTenant(cluster, ["widgets", "gadgets"]);
-  for (const { crd } of [widgets, gadgets]) await exportCrd(cluster, crd, {}, [providerSecrets]);
+  const apis = [widgets, gadgets, gizmos];
+  for (const { crd } of apis) await installCrd(cluster, crd);
+  const kubeconfig = await prepareTenant(
+    cluster,
+    apis.map(({ type }) => type.plural),
+  );
+  for (const { crd } of apis) await exportCrd(cluster, crd, {}, [providerSecrets]);
   const stop = new AbortController();
   const serving = serveNamespaces(cluster, stop.signal);
   cleanup.defer(() => serving);
@@ -130,25 +137,28 @@ test("a control plane that cannot be reached delays nothing of the other", async
   );
 });
 
-test("a binding that comes to name the Secret of the other control plane is refused with words, and the APIs of that one go on", async () => {
-  const before = konnector.writes.length;
-  const pointTo = (secret: typeof firstSecret): Promise<unknown> =>
-    consumer.client.mergePatch(
-      apiServiceBindings,
-      { namespace: consumerNamespace, name: widgets.name },
-      { spec: { kubeconfigSecretRef: { ...secret, key: kubeconfigKey } } },
-    );
-  await pointTo(secondSecret);
-  const message = await untilReason(widgets.name, "Connected", "WrongProvider");
+test("a binding that was made with one control plane and is restored with the Secret of the other is refused with words, and the others go on", async () => {
+  const pinned = (await binding(widgets.name))?.metadata.annotations?.[providerUidAnnotation] ?? "";
+  assert.match(pinned, /^namespace=/);
+  await grantApi(fixture, gizmos.name, [claim]);
+  await consumer.client.create<KubeObject>(apiServiceBindings, {
+    apiVersion: "klutch.anynines.com/v1alpha1",
+    kind: "APIServiceBinding",
+    metadata: {
+      namespace: consumerNamespace,
+      name: gizmos.name,
+      annotations: { [providerUidAnnotation]: pinned },
+    },
+    spec: { kubeconfigSecretRef: { ...secondSecret, key: kubeconfigKey }, permissionClaims: [claim] },
+  });
+  const message = await untilReason(gizmos.name, "Connected", "WrongProvider");
   assert.match(message, /but this binding was made with \S+: nothing is synced/);
-  await create(widgets.type, widget(widgets.type, "meanwhile", {}));
+  assert.equal(await consumer.client.find(customResourceDefinitions, { name: gizmos.name }), undefined);
   await createOn(second.cluster, gadgets.type, "goes-on");
-  assert.deepEqual(await objectsOn(second.cluster, widgets.type), []);
-  assert.deepEqual(await objectsOn(first, widgets.type), ["one", "three", "two"]);
-  await pointTo(firstSecret);
-  await untilReady(widgets.name);
-  await waitFor("the claim that waited", async () => (await objectsOn(first, widgets.type)).length === 4);
-  assert.deepEqual(deletesSince(before), []);
+  const annotations = { [providerUidAnnotation]: null };
+  const ref = { namespace: consumerNamespace, name: gizmos.name };
+  await consumer.client.mergePatch(apiServiceBindings, ref, { metadata: { annotations } });
+  await untilReady(gizmos.name);
 });
 
 test("a control plane at a new address is taken without a restart; edits of the move arrive, and nothing is made again or deleted", async () => {
@@ -189,6 +199,28 @@ test("a kubeconfig that leads to the other control plane is refused with words: 
   await putKubeconfig(consumer, firstSecret, movedKubeconfig);
   await untilReady(widgets.name);
   await waitFor("what was kept", async () => (await objectsOn(first, widgets.type)).includes("kept"));
+});
+
+test("another control plane at the same address is refused with words, too, although the agent only got new credentials", async () => {
+  const before = konnector.writes.length;
+  const [claims, upstream] = [await objectsOn(consumer, widgets.type), await objectsOn(first, widgets.type)];
+  const mapped = await objectsOn(second.cluster, apiServiceNamespaces);
+  newGate.route(secondDoor.config.server);
+  newGate.cut();
+  await putKubeconfig(consumer, firstSecret, through(second.kubeconfig, second.cluster, newGate));
+  await untilReason(widgets.name, "Connected", "WrongProvider");
+  await create(widgets.type, widget(widgets.type, "kept-too", {}));
+  await createOn(second.cluster, gadgets.type, "unhurt-again");
+  assert.deepEqual(await objectsOn(second.cluster, widgets.type), []);
+  assert.deepEqual(await objectsOn(second.cluster, apiServiceNamespaces), mapped);
+  assert.deepEqual(await objectsOn(first, widgets.type), upstream);
+  assert.deepEqual(await objectsOn(consumer, widgets.type), [...claims, "kept-too"].toSorted());
+  assert.deepEqual(deletesSince(before), []);
+  newGate.route(firstDoor.config.server);
+  newGate.cut();
+  await putKubeconfig(consumer, firstSecret, movedKubeconfig);
+  await untilReady(widgets.name);
+  await waitFor("what was kept", async () => (await objectsOn(first, widgets.type)).includes("kept-too"));
 });
 
 test("unbinding from one control plane leaves the other as it is", async () => {
