@@ -65,7 +65,7 @@ export class Provider implements Part {
   /** Undefined while the provider cannot be used. */
   #bindings: BindingReconciler | undefined;
   readonly #additions: Additions;
-  /** UID of the cluster namespace while the provider is served. */
+  /** UID of the cluster namespace, since the provider has proved to be the one of the bindings. */
   #servedUid: string | undefined;
   /** Message about a limit that the provider exceeds. */
   #limit: string | undefined;
@@ -167,8 +167,10 @@ export class Provider implements Part {
   async #serve(signal: AbortSignal): Promise<void> {
     const { consumer, bindingCluster, runtime } = this.#options;
     const { client, pool, namespace } = this.#connection;
+    this.#servedUid = undefined;
     const identity = await this.#connection.readIdentity(signal);
     this.#assertPinned(identity);
+    this.#servedUid = identity.namespaceUid;
     const tenant = { namespace, namespaceUid: identity.namespaceUid };
     const provider: ProviderCluster = { side: "provider", client, pool, tenant };
     await using caches = await openProviderCaches(this.#connection, consumer, runtime, signal);
@@ -202,7 +204,6 @@ export class Provider implements Part {
       this.#createReachability(caches, bindings),
     ];
     this.#bindings = bindings;
-    this.#servedUid = identity.namespaceUid;
     try {
       if (this.#limit === undefined) this.#status.report(trueCondition("InformersSynced"));
       this.setBindings(this.#status.bindings);
@@ -210,7 +211,6 @@ export class Provider implements Part {
       await startAll(parts, signal);
     } finally {
       this.#bindings = undefined;
-      this.#servedUid = undefined;
       this.#isOut = false;
     }
   }
