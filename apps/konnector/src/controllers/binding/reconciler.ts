@@ -154,7 +154,11 @@ export class BindingReconciler implements Part {
   }
 
   async #reconcile(name: string, call: ReconcileContext): Promise<ReconcileResult | undefined> {
-    this.#reportPin(name);
+    if (this.#isOfAnother(name)) {
+      await this.#crds.close(name);
+      await this.#stop(name, call);
+      return undefined;
+    }
     const binding = this.#bindingOf(name);
     const exported = this.#options.exports.get(name);
     const crds = binding === undefined ? undefined : this.#crds.open(name);
@@ -309,25 +313,21 @@ export class BindingReconciler implements Part {
     await writeExportStatus(observed, provider.client, exports.cache, { clock, logger }, signal);
   }
 
-  /** The binding of the API to this provider; one that is abandoned, or was made with another one, is none. */
+  /** The binding of the API to this provider; one that is abandoned is let go of without the provider. */
   #bindingOf(name: string): DynamicObject | undefined {
-    const binding = this.#namedBinding(name);
-    if (binding === undefined || isAbandoned(binding)) return undefined;
-    return pinProblem(binding, this.#options.identity) === undefined ? binding : undefined;
-  }
-
-  #namedBinding(name: string): DynamicObject | undefined {
     const key = this.#bindingKeys.get(name);
-    return key === undefined ? undefined : this.#options.bindings.get(key);
+    const binding = key === undefined ? undefined : this.#options.bindings.get(key);
+    return binding === undefined || isAbandoned(binding) ? undefined : binding;
   }
 
-  /** A binding may come to name the Secret of another provider at any time. */
-  #reportPin(name: string): void {
-    const binding = this.#namedBinding(name);
+  /** Returns true, and tells the binding, if it was made with another provider: one may come at any time, such as out of a backup. */
+  #isOfAnother(name: string): boolean {
+    const binding = this.#bindingOf(name);
     const problem = binding && pinProblem(binding, this.#options.identity);
-    if (binding === undefined || problem === undefined) return;
+    if (binding === undefined || problem === undefined) return false;
     const condition = falseCondition("Connected", "WrongProvider", "Error", problem.message);
     this.#options.status.report(keyOf(binding), condition);
+    return true;
   }
 
   *#bindings(): IterableIterator<DynamicObject> {
