@@ -13,7 +13,15 @@ import { serviceNamespaceName } from "@klutch/api";
 import { UsageError, waitFor, wholeNumber } from "@klutch/kube-testing";
 import { describeLoginCalls, formatLogins, type LoginRecord, measureLogins } from "./fleet/connect.ts";
 import { disturb } from "./fleet/disturbances.ts";
-import { firstClaim, type FleetKind, fleetKinds, hasStatus, claimOf, probePrefix, timedKind } from "./fleet/kinds.ts";
+import {
+  firstClaim,
+  type FleetKind,
+  fleetKinds,
+  hasStatus,
+  claimOf,
+  probePrefix,
+  timedKind,
+} from "./fleet/kinds.ts";
 import { type FleetClusterOptions, workNamespace } from "./fleet/app-cluster.ts";
 import { type FleetControlPlane, type FleetScope, startControlPlane } from "./fleet/control-plane.ts";
 import { steadyCost } from "./fleet/measure.ts";

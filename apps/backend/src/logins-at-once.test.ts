@@ -12,14 +12,20 @@ const namesOf = (count: number): readonly string[] =>
 /** The work for each login, until the backend rests. */
 async function workFor(count: number): Promise<Record<"requests" | "exports" | "bindings", number>> {
   await using world = await startModelledBackend({ apis, atOnce: 4, requestMs: 10 });
-  const before = { exports: await world.reconciles("exports"), bindings: await world.reconciles("clusterbindings") };
+  const before = {
+    exports: await world.reconciles("exports"),
+    bindings: await world.reconciles("clusterbindings"),
+  };
   const logins = await world.logIn(namesOf(count));
   assert.ok(
     logins.every(({ allMs }) => allMs > 0),
     JSON.stringify(logins),
   );
   await world.clock.advance(15_000);
-  const requests = world.takeRequests().values().reduce((sum, value) => sum + value, 0);
+  const requests = world
+    .takeRequests()
+    .values()
+    .reduce((sum, value) => sum + value, 0);
   return {
     requests: requests / count,
     exports: ((await world.reconciles("exports")) - before.exports) / count,
@@ -28,11 +34,11 @@ async function workFor(count: number): Promise<Record<"requests" | "exports" | "
 }
 
 test("a login costs the backend the same among others as alone: no more requests, and no looks at what others have", async (t) => {
-  const [alone, among] = [await workFor(1), await workFor(15)];
-  t.diagnostic(`alone ${JSON.stringify(alone)}, among 15 ${JSON.stringify(among)}`);
+  const [alone, among] = [await workFor(1), await workFor(8)];
+  t.diagnostic(`alone ${JSON.stringify(alone)}, among 8 ${JSON.stringify(among)}`);
   // Three writes for each API, and those of the tenant.
   assert.ok(alone.requests <= 100, `${alone.requests} requests for one login`);
-  assert.ok(among.requests <= alone.requests, `${among.requests} requests for each of 15 logins`);
+  assert.ok(among.requests <= alone.requests, `${among.requests} requests for each of 8 logins`);
   for (const one of [alone, among]) {
     assert.ok(one.exports <= 3 * apis, `${one.exports} looks at ${apis} exports`);
     assert.ok(one.bindings <= 2 * apis, `${one.bindings} looks at one ClusterBinding`);
@@ -46,9 +52,9 @@ async function touch({ admin }: ModelledBackend, names: readonly string[], text:
     await admin.mergePatch(clusterBindings, { namespace, name: clusterBindingName }, patch);
 }
 
-test("a new app cluster has its first rights before 30 known ones are looked at again, also when one of these says that it is new", async (t) => {
+test("a new app cluster has its first rights before 20 known ones are looked at again, also when one of these says that it is new", async (t) => {
   await using world = await startModelledBackend({ apis: 1, atOnce: 1, requestMs: 100 });
-  const known = namesOf(30);
+  const known = namesOf(20);
   await world.logIn(known);
   await world.clock.advance(120_000);
   const [liar = "", ...honest] = known;

@@ -12,7 +12,10 @@ test("a state is known for 30 seconds, to its owner alone, and until another one
   const states = new RecentStates(clock);
   const [one, other] = [states.of("uid-1"), states.of("uid-2")];
   one?.set("role a", "x");
-  assert.deepEqual([one?.has("role a", "x"), one?.has("role a", "y"), one?.has("role a")], [true, false, true]);
+  assert.deepEqual(
+    [one?.has("role a", "x"), one?.has("role a", "y"), one?.has("role a")],
+    [true, false, true],
+  );
   assert.deepEqual([other?.has("role a", "x"), one?.has("role b")], [false, false]);
   one?.set("role a", "y");
   assert.equal(one?.has("role a", "x"), false);
@@ -41,7 +44,12 @@ test("what is as it should be is not asked for again; another state is written a
   const options = { signal, recent };
   const taken = (): readonly string[] => calls.splice(0);
   const keepLabelled = (label: string): Promise<void> =>
-    keep(client, namespaces, { ...namespaceObject("a"), metadata: { name: "a", labels: { label } } }, options);
+    keep(
+      client,
+      namespaces,
+      { ...namespaceObject("a"), metadata: { name: "a", labels: { label } } },
+      options,
+    );
   await keepLabelled("one");
   assert.deepEqual(taken(), ["find", "apply"]);
   await keepLabelled("one");

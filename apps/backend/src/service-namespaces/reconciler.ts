@@ -19,10 +19,7 @@ import type { RecentStates } from "../recent.ts";
 import { limitNamespace, namespaceLimit } from "../tenants/limits.ts";
 
 /** Keys are `namespace/name` of APIServiceNamespaces. */
-export function createServiceNamespaceReconcile(
-  context: ControllerContext,
-  states: RecentStates,
-): Reconcile {
+export function createServiceNamespaceReconcile(context: ControllerContext, states: RecentStates): Reconcile {
   const { caches, client } = context;
   return async (key, { signal, logger }) => {
     const { namespace: clusterNamespace = "", name: consumerNamespace } = refOf(key);

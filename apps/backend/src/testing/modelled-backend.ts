@@ -136,7 +136,10 @@ export async function startModelledBackend(options: ModelledBackendOptions): Pro
           if (Number.isNaN(moments.firstMs)) {
             moments.firstMs = tookMs;
             for (const { plural } of kinds)
-              void admin.create(apiServiceExportRequests, exportRequest({ namespace: name, name: plural }, plural));
+              void admin.create(
+                apiServiceExportRequests,
+                exportRequest({ namespace: name, name: plural }, plural),
+              );
           }
           const covered = new Set(recordsAt(role, "rules").flatMap((rule) => listAt(rule, "resources")));
           if (kinds.every(({ plural }) => covered.has(plural))) moments.allMs = tookMs;

@@ -18,7 +18,10 @@ test("a binding that was made with another control plane is told from one of thi
   assert.equal(pinProblem(bindingOf(), identity), undefined);
   assert.match(pinProblem(foreign, identity)?.message ?? "", /namespace has UID n-1, .* made with n-2/);
   // The same namespace name in another cluster, and an account that may not read kube-system.
-  assert.match(pinProblem(bindingOf("namespace=n-1,kube-system=k-2"), identity)?.message ?? "", /kube-system/);
+  assert.match(
+    pinProblem(bindingOf("namespace=n-1,kube-system=k-2"), identity)?.message ?? "",
+    /kube-system/,
+  );
   const unread = { ...identity, kubeSystemUid: undefined };
   assert.equal(pinProblem(bindingOf("namespace=n-1,kube-system=k-2"), unread), undefined);
   assert.ok(pinProblem(foreign, unread) !== undefined);

@@ -18,7 +18,14 @@ import {
   type KubeObject,
   type ResourceType,
 } from "@klutch/kube-core";
-import { type FaultProxy, leaseCluster, startFaultProxy, TcpProxy, type TestCluster, waitFor } from "@klutch/kube-testing";
+import {
+  type FaultProxy,
+  leaseCluster,
+  startFaultProxy,
+  TcpProxy,
+  type TestCluster,
+  waitFor,
+} from "@klutch/kube-testing";
 import { providerSecret, putKubeconfig } from "../testing/credentials.ts";
 import { bindApi, grantApi, startKonnector, testApi, widget } from "../testing/fixture.ts";
 import { serviceNamespace } from "../testing/pair.ts";
@@ -42,7 +49,11 @@ const second = await startSecond();
 const firstSecret = { namespace: consumerNamespace, name: "kubeconfig-first" };
 const secondSecret = { namespace: consumerNamespace, name: "kubeconfig-second" };
 const [firstDoor, secondDoor] = [await doorOf(first), await doorOf(second.cluster)];
-const [firstGate, newGate, secondGate] = [await gateOf(firstDoor), await gateOf(firstDoor), await gateOf(secondDoor)];
+const [firstGate, newGate, secondGate] = [
+  await gateOf(firstDoor),
+  await gateOf(firstDoor),
+  await gateOf(secondDoor),
+];
 const through = (kubeconfig: string, { url }: TestCluster, gate: TcpProxy): string =>
   kubeconfig.replace(url, gate.url);
 const firstKubeconfig = through(fixture.kubeconfig, first, firstGate);
