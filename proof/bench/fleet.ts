@@ -3,12 +3,25 @@
  * etcd with fsync, the real backend, and for each app cluster the real agent with its tenant's own credential; the app clusters themselves
  * are models, in `--processes` processes. `--steady` seconds are measured at each size. `--scope Cluster` watches kinds in all namespaces
  * at once. `--disturb` ends with restarts of backend and API server, and with a tenth of the agents gone and back.
+ *
+ * `--only connect` logs `--clusters` new app clusters in at the same moment, one size after the other and without agents: seconds until they
+ * have their rights, and requests for each of them. `--tree <folder>` takes the backend of another checkout.
  */
 import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { serviceNamespaceName } from "@klutch/api";
 import { UsageError, waitFor, wholeNumber } from "@klutch/kube-testing";
+import { describeLoginCalls, formatLogins, type LoginRecord, measureLogins } from "./fleet/connect.ts";
 import { disturb } from "./fleet/disturbances.ts";
-import { firstClaim, fleetKinds, hasStatus, claimOf, probePrefix, timedKind } from "./fleet/kinds.ts";
+import {
+  firstClaim,
+  type FleetKind,
+  fleetKinds,
+  hasStatus,
+  claimOf,
+  probePrefix,
+  timedKind,
+} from "./fleet/kinds.ts";
 import { type FleetClusterOptions, workNamespace } from "./fleet/app-cluster.ts";
 import { type FleetControlPlane, type FleetScope, startControlPlane } from "./fleet/control-plane.ts";
 import { steadyCost } from "./fleet/measure.ts";
@@ -29,13 +42,20 @@ const defaults = {
   scope: "Namespaced",
   disturb: false,
   json: "",
+  only: "",
+  tree: "",
 };
 
 async function main(options: typeof defaults): Promise<void> {
   const { apis, namespaces, steady } = options;
   const sizes = options.clusters.split(",").map((text) => wholeNumber("clusters", text));
   const scope = scopeOf(options.scope);
-  await using controlPlane = await startControlPlane(fleetKinds(apis), scope);
+  const kinds = fleetKinds(apis);
+  if (options.only !== "" && options.only !== "connect")
+    throw new UsageError(`--only must be connect, not "${options.only}"`);
+  const checkout = options.tree === "" ? undefined : resolve(options.tree);
+  await using controlPlane = await startControlPlane(kinds, scope, checkout);
+  if (options.only === "connect") return measureAllLogins(controlPlane, kinds, sizes);
   await using fleet = await startFleet(controlPlane.cluster.url, options.processes);
   const names: string[] = [];
   const records: SizeRecord[] = [];
@@ -80,6 +100,22 @@ async function main(options: typeof defaults): Promise<void> {
   if (options.disturb) await disturb({ controlPlane, fleet, names });
   const { restarts } = await fleet.tell({});
   console.log(`agents, or parts of them, that ended by themselves: ${restarts}`);
+}
+
+/** The first login is not measured: the code of a server that just started is not compiled yet. */
+async function measureAllLogins(
+  controlPlane: FleetControlPlane,
+  kinds: readonly FleetKind[],
+  sizes: readonly number[],
+): Promise<void> {
+  await measureLogins(controlPlane, kinds, { prefix: "warm", count: 1 });
+  const records: LoginRecord[] = [];
+  for (const [index, count] of sizes.entries()) {
+    const record = await measureLogins(controlPlane, kinds, { prefix: `login-${index}`, count });
+    records.push(record);
+    console.log(`${count} logins, calls of all accounts for each: ${describeLoginCalls(record)}`);
+  }
+  console.log(`\n${formatLogins(records)}\n`);
 }
 
 function scopeOf(text: string): FleetScope {

@@ -1,6 +1,7 @@
 /** Makes objects what they should be, with one field manager and no needless write. */
 import { type KubeClient } from "@klutch/kube";
-import { containsEqualLists, type KubeObject, type ResourceType } from "@klutch/kube-core";
+import { containsEqualLists, keyOf, type KubeObject, type ResourceType } from "@klutch/kube-core";
+import type { Recent } from "./recent.ts";
 
 /** Field manager of the backend's own objects. */
 export const backendFieldManager = "klutch-backend";
@@ -19,7 +20,57 @@ export async function ensure<T extends KubeObject>(
     options,
   );
   if (present !== undefined && containsEqualLists(withRules(present), object)) return present;
+  return applyOwn(client, type, object, options);
+}
+
+function applyOwn<T extends KubeObject>(
+  client: KubeClient,
+  type: ResourceType,
+  object: KubeObject,
+  options: { readonly signal: AbortSignal },
+): Promise<T> {
   return client.apply<T>(type, object, { ...options, fieldManager: backendFieldManager, force: true });
+}
+
+/** Options of what is done again and again. */
+export interface RepeatOptions {
+  readonly signal: AbortSignal;
+  /** Knows what need not be asked for now. Default: the cluster is asked. */
+  readonly recent?: Recent | undefined;
+}
+
+/** Does the same as `ensure`, at most once in a while. */
+export async function keep(
+  client: KubeClient,
+  type: ResourceType,
+  object: KubeObject,
+  { signal, recent }: RepeatOptions,
+): Promise<void> {
+  const [name, state] = [recentName(type, keyOf(object)), JSON.stringify(object)];
+  if (recent?.has(name, state) === true) return;
+  const isOther = recent?.has(name) === true;
+  // Also a write that fails may have had an effect.
+  recent?.set(name, undefined);
+  if (isOther) await applyOwn(client, type, object, { signal });
+  else await ensure(client, type, object, { signal });
+  recent?.set(name, state);
+}
+
+/** Deletes an object of no namespace if it exists, and looks for it at most once in a while. */
+export async function keepAway(
+  client: KubeClient,
+  type: ResourceType,
+  name: string,
+  { signal, recent }: RepeatOptions,
+): Promise<void> {
+  if (recent?.has(recentName(type, name), "") === true) return;
+  const surplus = await client.find(type, { name }, { signal });
+  if (surplus !== undefined) await client.delete(type, { name }, { signal });
+  recent?.set(recentName(type, name), "");
+}
+
+function recentName({ plural }: ResourceType, key: string): string {
+  return `${plural} ${key}`;
 }
 
 /** Servers give back a role without rules with null in their place. */

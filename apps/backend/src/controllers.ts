@@ -6,8 +6,8 @@ import {
   serviceNamespaceAnnotation,
 } from "@klutch/api";
 import { keyOf, keyOfRef, refOf } from "@klutch/kube-core";
-import { Controller, createEventRecorder, type Informer } from "@klutch/kube-runtime";
-import type { Logger, Metrics, Tracer } from "@klutch/telemetry";
+import { Controller, type ControllerOptions, createEventRecorder, type Informer } from "@klutch/kube-runtime";
+import type { Logger, Metrics } from "@klutch/telemetry";
 import { appClusterOf, createAppClusterReconcile } from "./app-clusters/reconciler.ts";
 import { createGrantReconcile } from "./grants/reconciler.ts";
 import { grantsFor } from "./authorization/grants.ts";
@@ -22,6 +22,8 @@ import { createExportRequestReconcile } from "./exports/request-reconciler.ts";
 import { createExportReconcile } from "./exports/reconciler.ts";
 import { createTemplateReconcile } from "./exports/template-reconciler.ts";
 import * as declarations from "./metrics.ts";
+import { isStatusOnly } from "./status-only.ts";
+import { RecentStates } from "./recent.ts";
 import { createRolloutController } from "./rollouts/reconciler.ts";
 import { createServiceNamespaceReconcile, waitingFor } from "./service-namespaces/reconciler.ts";
 import { createTenantController } from "./tenants/controller.ts";
@@ -32,57 +34,52 @@ import { createTenantController } from "./tenants/controller.ts";
  */
 const byTenant = { of: (key: string): string => refOf(key).namespace ?? "", atOnce: 1, restsAbove: 50 };
 
+/** Exports are counted once for all that come or go in this time. */
+const countAfterMs = 2_000;
+
 /** Creates them. They do nothing until they are started. */
 export function createControllers(
-  options: { readonly logger: Logger; readonly metrics: Metrics; readonly tracer?: Tracer | undefined },
+  options: Pick<ControllerOptions, "tracer"> & { readonly logger: Logger; readonly metrics: Metrics },
   context: ControllerContext,
   templates: Informer<APIServiceExportTemplate>,
 ): readonly Controller[] {
   const { logger, metrics, tracer } = options;
-  const { caches } = context;
+  const { caches, clock } = context;
+  const common = { logger, metrics, tracer, clock };
+  const states = new RecentStates(clock);
   const requests = new Controller({
     name: "exportrequests",
     kind: caches.requests.type.kind,
     groups: byTenant,
     reconcile: createExportRequestReconcile(context),
-    logger,
-    metrics,
-    tracer,
+    ...common,
   });
   const exports = new Controller({
     name: "exports",
     kind: caches.exports.type.kind,
     groups: byTenant,
     reconcile: createExportReconcile(context),
-    logger,
-    metrics,
-    tracer,
+    ...common,
   });
   const mappings = new Controller({
     name: "servicenamespaces",
     kind: caches.mappings.type.kind,
     groups: byTenant,
-    reconcile: createServiceNamespaceReconcile(context),
-    logger,
-    metrics,
-    tracer,
+    reconcile: createServiceNamespaceReconcile(context, states),
+    ...common,
   });
   const grants = new Controller({
     name: "grants",
     kind: caches.grants.type.kind,
     groups: byTenant,
     reconcile: createGrantReconcile(context),
-    logger,
-    metrics,
-    tracer,
+    ...common,
   });
   const appClusters = new Controller({
     name: "appclusters",
     kind: caches.appClusters.type.kind,
     reconcile: createAppClusterReconcile(context),
-    logger,
-    metrics,
-    tracer,
+    ...common,
   });
   appClusters.watch(caches.appClusters);
   appClusters.watch(caches.namespaces, ({ object }) => appClusterOf(object));
@@ -97,36 +94,37 @@ export function createControllers(
     name: "clusterbindings",
     kind: caches.bindings.type.kind,
     groups: byTenant,
-    reconcile: createClusterBindingReconcile(context, heartbeats, withdrawn),
-    logger,
-    metrics,
-    tracer,
+    reconcile: createClusterBindingReconcile(context, heartbeats, withdrawn, states),
+    ...common,
   });
   const templateStates = new Controller({
     name: "exporttemplates",
     kind: templates.type.kind,
     reconcile: createTemplateReconcile(context),
-    logger,
-    metrics,
-    tracer,
+    ...common,
   });
   // There are few: each change of a template may decide which one of several counts, and each CRD may be the missing one.
   const allTemplates = (): readonly string[] => [...templates.list()].map((object) => keyOf(object));
-  templateStates.watch(templates, ({ key }) => [key, ...allTemplates()]);
-  templateStates.watch(caches.crds, allTemplates);
-  // They are counted only, and app clusters report to them all the time.
-  templateStates.watch(caches.exports, ({ type, object }) =>
-    (type === "updated" ? [] : [...templates.list()])
-      .filter(({ spec }) => crdNameOf(spec.APIServiceSelector) === object.metadata.name)
-      .map((template) => keyOf(template)),
+  templateStates.watch(templates, (change) =>
+    isStatusOnly(change) ? [change.key] : [change.key, ...allTemplates()],
   );
+  templateStates.watch(caches.crds, allTemplates);
+  // They are counted only, app clusters report to them all the time, and logins come in numbers.
+  caches.exports.onChange(({ type, object }) => {
+    if (type === "updated") return;
+    for (const template of templates.list())
+      if (crdNameOf(template.spec.APIServiceSelector) === object.metadata.name)
+        templateStates.enqueue(keyOf(template), { afterMs: countAfterMs, reason: "exports to be counted" });
+  });
   requests.watch(caches.requests);
   exports.watch(caches.exports);
   exports.watch(caches.crds, ({ key }) =>
     [...caches.exports.list()].filter(({ metadata }) => metadata.name === key).map((object) => keyOf(object)),
   );
-  // A template may begin or end to select any API.
-  exports.watch(templates, () => [...caches.exports.list()].map((object) => keyOf(object)));
+  // A template may begin or end to select any API. Its status counts exports: it must not wake all of them at each bind.
+  exports.watch(templates, (change) =>
+    isStatusOnly(change) ? [] : [...caches.exports.list()].map((object) => keyOf(object)),
+  );
   // A person binds, and the plugin asks a moment later: the record may come to this cache after the request.
   requests.watch(caches.grants, ({ object }) =>
     caches.requests.byIndex(byNamespace, object.metadata.namespace ?? "").map((request) => keyOf(request)),
@@ -163,20 +161,28 @@ export function createControllers(
     if (owner === undefined) return [];
     return [keyOfRef({ namespace: owner.clusterNamespace, name: owner.consumerNamespace })];
   });
+  // Before the app clusters that have their rights already: their binding is only looked at again.
+  caches.bindings.onChange(({ type, key, object }) => {
+    if (type === "added" && object.status?.conditions === undefined)
+      bindings.enqueue(key, { priority: "high", reason: "a new app cluster" });
+  });
   bindings.watch(caches.bindings, (change) => heartbeats.keysFor(change));
   const bindingsIn = (namespace: string): readonly string[] =>
     caches.bindings.byIndex(byNamespace, namespace).map((binding) => keyOf(binding));
-  bindings.watch(caches.exports, ({ object }) => bindingsIn(object.metadata.namespace ?? ""));
+  // Rights follow what an export says, and not what its app cluster reports to it.
+  bindings.watch(caches.exports, (change) =>
+    isStatusOnly(change) ? [] : bindingsIn(change.object.metadata.namespace ?? ""),
+  );
   // A revocation shows at once: the operator deletes the account, and annotates the namespace.
   bindings.watch(caches.accounts, ({ object }) => bindingsIn(object.metadata.namespace ?? ""));
   bindings.watch(caches.namespaces, ({ object }) => bindingsIn(object.metadata.name ?? ""));
   const tenants = createTenantController(
     context,
     { bindings, mappings, waitingIn },
-    { groups: byTenant, logger, metrics, tracer },
+    { groups: byTenant, ...common },
   );
-  const canary = createCanaryController(context, { groups: byTenant, logger, metrics });
-  const announcements = createAnnouncementController(context, { groups: byTenant, logger, metrics });
+  const canary = createCanaryController(context, { groups: byTenant, ...common });
+  const announcements = createAnnouncementController(context, { groups: byTenant, ...common });
   templates.onChange(() => announceSoon(announcements, caches));
   caches.crds.onChange(({ key }) => {
     const isOffered = [...templates.list()].some(({ spec }) => crdNameOf(spec.APIServiceSelector) === key);

@@ -45,10 +45,14 @@ export interface FleetControlPlane extends AsyncDisposable {
 const tree = join(import.meta.dirname, "..", "..", "..");
 const account = { namespace: "klutch-backend", name: "klutch-backend" };
 
-/** Starts it with these kinds on offer. A status is written to each claim of the timed kind whose name says that it is a probe. */
+/**
+ * Starts it with these kinds on offer. A status is written to each claim of the timed kind whose name says that it is a probe. `checkout` is
+ * the folder of the backend's sources; rights and policies are always those of this tree.
+ */
 export async function startControlPlane(
   kinds: readonly FleetKind[],
   scope: FleetScope,
+  checkout: string = tree,
 ): Promise<FleetControlPlane> {
   await using stack = new AsyncDisposableStack();
   // A cluster with a folder collects its garbage as one in production does: the figures of memory depend on it.
@@ -61,9 +65,15 @@ export async function startControlPlane(
   await installShipped(cluster);
   await offer(cluster, kinds);
   const kubeconfig = formatKubeconfig(await accountConfig(cluster, account));
-  const flags = ["--control-plane-mode", `--consumer-scope=${scope}`];
+  const flags = [
+    "--control-plane-mode",
+    `--consumer-scope=${scope}`,
+    ...(checkout === tree ? [] : ["--bind-authorization=everyone"]),
+  ];
+  const program =
+    checkout === tree ? ownProgram("backend") : join(checkout, "apps", "backend", "src", "main.ts");
   const start = (): Promise<BackendProcess> =>
-    startBackendProcess(cluster, { program: ownProgram("backend"), kubeconfig, servesLogin: false, flags });
+    startBackendProcess(cluster, { program, kubeconfig, servesLogin: false, flags });
   let backend = await start();
   stack.defer(() => backend.kill());
   stack.use(answerProbes(cluster));
@@ -109,7 +119,8 @@ function answerProbes({ client }: OwnCluster): AsyncDisposable {
   };
 }
 
-function requestOf(namespace: string, { crdName: name, type }: FleetKind): DynamicObject {
+/** Returns the request of a tenant for a kind. */
+export function requestOf(namespace: string, { crdName: name, type }: FleetKind): DynamicObject {
   const spec = { resources: [{ group: type.group, resource: type.plural }] };
   return objectOfType(apiServiceExportRequests, { namespace, name }, { spec });
 }

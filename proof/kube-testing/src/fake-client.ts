@@ -1,6 +1,6 @@
 /** A client for tests that need answers that no real server gives on demand. Every method that is not given throws. */
 import type { KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from "@klutch/kube";
-import type { DynamicObject, ResourceType } from "@klutch/kube-core";
+import type { DynamicObject, KubeObject, ResourceType } from "@klutch/kube-core";
 
 /** The answers. */
 export interface FakeAnswers {
@@ -9,6 +9,8 @@ export interface FakeAnswers {
   readonly get?: () => Promise<DynamicObject>;
   readonly find?: () => Promise<DynamicObject | undefined>;
   readonly create?: (type: ResourceType, object: DynamicObject) => Promise<DynamicObject>;
+  readonly apply?: (type: ResourceType, object: KubeObject) => Promise<KubeObject>;
+  readonly delete?: () => Promise<boolean>;
   readonly dispose?: () => void;
 }
 
@@ -26,10 +28,10 @@ export function fakeClient(answers: FakeAnswers): KubeClient {
     watch: (_type: unknown, options?: WatchOptions) => (answers.watch ?? refuse)(options),
     create: answers.create ?? refuse,
     replace: refuse,
-    apply: refuse,
+    apply: answers.apply ?? refuse,
     mergePatch: refuse,
     jsonPatch: refuse,
-    delete: refuse,
+    delete: answers.delete ?? refuse,
     request: refuse,
     [Symbol.asyncDispose]: () => Promise.resolve(answers.dispose?.()),
   } as unknown as KubeClient;

@@ -19,6 +19,8 @@ export interface FaultProxy extends AsyncDisposable {
   readonly watches: number;
   /** Requests so far, as `VERB path` without the query. */
   readonly requests: readonly string[];
+  /** Bearer tokens that came so far. */
+  readonly tokens: ReadonlySet<string>;
   /** Breaks the connection of every open watch without a farewell. */
   drop(): void;
   /** While on, nothing of any watch gets through, and no connection closes. */
@@ -46,9 +48,12 @@ export async function startFaultProxy(cluster: TestCluster): Promise<FaultProxy>
   const open = new Set<ServerResponse>();
   const state = { watches: 0 };
   const requests: string[] = [];
+  const tokens = new Set<string>();
   const server = createServer({ cert, key }, (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "/", "https://proxy");
     requests.push(`${request.method} ${pathname}`);
+    const { authorization } = request.headers;
+    if (authorization !== undefined) tokens.add(authorization.replace(/^Bearer /, ""));
     const isWatch = searchParams.get("watch") === "true";
     const status = isWatch ? faults.answers.shift() : undefined;
     if (isWatch) state.watches++;
@@ -63,6 +68,7 @@ export async function startFaultProxy(cluster: TestCluster): Promise<FaultProxy>
   return {
     config: { ...cluster.config, server: `https://127.0.0.1:${port}`, http2: false },
     requests,
+    tokens,
     get watches() {
       return state.watches;
     },

@@ -26,7 +26,7 @@ import type { OfferedApi } from "../offered-api.ts";
 const recheckMs = 600_000;
 /** A konnector that drops the field, as one in Go does, must not make a write each heartbeat. */
 const leastGapMs = 60_000;
-/** Changes of templates and kinds come in numbers: an app cluster hears of them together. */
+/** Changes of templates and kinds come in numbers, and so do the exports of one bind: an app cluster hears of them together. */
 const gatherMs = 2_000;
 
 type Context = Pick<ControllerContext, "client" | "clock" | "exportTemplates" | "mayAdd"> & {
@@ -36,22 +36,26 @@ type Context = Pick<ControllerContext, "client" | "clock" | "exportTemplates" | 
 /** Creates the controller. Keys are those of ClusterBindings. */
 export function createAnnouncementController(
   context: Context,
-  options: Pick<ControllerOptions, "groups" | "logger" | "metrics">,
+  options: Pick<ControllerOptions, "groups" | "logger" | "metrics" | "tracer" | "clock">,
 ): Controller {
   const { caches } = context;
   const { reconcile, forget } = createAnnouncementReconcile(context);
   const controller = new Controller({ name: "announcements", ...options, reconcile });
+  const soon = (keys: readonly string[], reason: string): void => {
+    for (const key of keys) controller.enqueue(key, { afterMs: gatherMs, reason });
+  };
   controller.watch(caches.bindings, (change) => {
     if (change.type === "deleted") forget(change.key);
-    const before = change.type === "updated" ? change.previous.status?.newAPIs : undefined;
-    const isSame = change.type === "updated" && jsonEqual(before ?? [], change.object.status?.newAPIs ?? []);
-    return change.type === "deleted" || isSame ? [] : [change.key];
+    if (change.type === "added") soon([change.key], "an app cluster came");
+    if (change.type !== "updated") return [];
+    const [before = [], now = []] = [change.previous.status?.newAPIs, change.object.status?.newAPIs];
+    return jsonEqual(before, now) ? [] : [change.key];
   });
   const bindingIn = (namespace = ""): readonly string[] =>
     caches.bindings.byIndex(byNamespace, namespace).map((binding) => keyOf(binding));
-  controller.watch(caches.exports, ({ type, object }) =>
-    type === "updated" ? [] : bindingIn(object.metadata.namespace),
-  );
+  caches.exports.onChange(({ type, object }) => {
+    if (type !== "updated") soon(bindingIn(object.metadata.namespace), "exports came or went");
+  });
   controller.watch(caches.grants, ({ object }) => bindingIn(object.metadata.namespace));
   return controller;
 }

@@ -22,7 +22,7 @@ export type AnswerCounters = Readonly<Record<"answered" | "failed" | "held", Cou
 /** Creates the controller. */
 export function createCanaryController(
   context: Context,
-  options: Pick<ControllerOptions, "groups" | "logger"> & { readonly metrics: Metrics },
+  options: Pick<ControllerOptions, "groups" | "logger" | "tracer" | "clock"> & { readonly metrics: Metrics },
 ): Controller {
   const counter = options.metrics.counter(canaryAnswers);
   const of = (state: keyof AnswerCounters): Counter => counter.labels({ state });

@@ -29,6 +29,7 @@ import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
 import { ensureTenantQuota } from "../provisioning/tenant-quota.ts";
 import { olderFirst } from "../limits.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
+import type { RecentStates } from "../recent.ts";
 import { type Heartbeats, silentRequeueMs } from "./heartbeats.ts";
 import { namespaceLimit } from "../tenants/limits.ts";
 import { ensureRights } from "./rights.ts";
@@ -39,6 +40,7 @@ export function createClusterBindingReconcile(
   context: ControllerContext,
   heartbeats: Heartbeats,
   withdrawn: WithdrawnRights,
+  states: RecentStates,
 ): Reconcile {
   const { caches, client, clock, credentials } = context;
   return async (key, { signal, logger }) => {
@@ -48,15 +50,16 @@ export function createClusterBindingReconcile(
       return undefined;
     }
     const namespace = binding.metadata.namespace ?? "";
-    await ensureBinderRoleBinding(client, namespace, binderName, namespace, { signal });
+    const options = { signal, recent: states.of(binding.metadata.uid) };
+    await ensureBinderRoleBinding(client, namespace, binderName, namespace, options);
     const namespacesPerCluster = namespaceLimit(context, namespace).most;
     await ensureTenantQuota(
       client,
       namespace,
       { ...context.limits, namespacesPerCluster },
-      { signal, logger },
+      { ...options, logger },
     );
-    const rights = await ensureRights(context, namespace, signal);
+    const rights = await ensureRights(context, namespace, options);
     const own = caches.namespaces.get(namespace);
     if (own !== undefined) await ensurePodSecurity(client, own, { signal });
     if (context.renewalUrl !== undefined) await keepRenewal(client, binding, own, context.renewalUrl, signal);

@@ -39,7 +39,7 @@ async function contextOf(permissionClaims: readonly object[]): Promise<Controlle
 
 test("a kind that no operator listed costs the tenant only the rights on it, and that is told", async () => {
   const context = await contextOf([secretsClaim]);
-  assert.equal(await ensureRights(context, "cluster-a", signal), "partly");
+  assert.equal(await ensureRights(context, "cluster-a", { signal }), "partly");
   for (const name of ["klutch-binder-cluster-a", "klutch-binder-cluster-a:cluster-wide"]) {
     const { rules } = await context.client.get<Role>(clusterRoles, { name });
     assert.ok((rules ?? []).length > 0, name);
@@ -48,5 +48,5 @@ test("a kind that no operator listed costs the tenant only the rights on it, and
 });
 
 test("rights on listed kinds are given whole", async () => {
-  assert.equal(await ensureRights(await contextOf([]), "cluster-a", signal), "whole");
+  assert.equal(await ensureRights(await contextOf([]), "cluster-a", { signal }), "whole");
 });

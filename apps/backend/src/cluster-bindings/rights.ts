@@ -15,11 +15,10 @@ import {
   namespaces,
   ownerReference,
   type PolicyRule,
-  type ResourceType,
   type Role,
 } from "@klutch/kube-core";
 import { isForbidden, type KubeClient } from "@klutch/kube";
-import { ensure } from "../apply.ts";
+import { keep, keepAway, type RepeatOptions } from "../apply.ts";
 import { isRevokedExport } from "../authorization/revoked-exports.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 import { offeredRules, readOffers } from "../offers.ts";
@@ -34,7 +33,7 @@ const group = "rbac.authorization.k8s.io";
 export async function ensureRights(
   context: ControllerContext,
   namespace: string,
-  signal: AbortSignal,
+  options: RepeatOptions,
 ): Promise<"whole" | "partly"> {
   const { client, caches, consumerScope } = context;
   const name = binderClusterRoleName(namespace);
@@ -46,17 +45,17 @@ export async function ensureRights(
   const uid = caches.namespaces.get(namespace)?.metadata.uid;
   const owner =
     uid === undefined ? {} : { ownerReferences: [ownerReference(namespaces, { name: namespace, uid })] };
-  const inside = await ensureRole(client, { name, ...owner }, exportRules(granted), signal);
+  const inside = await ensureRole(client, { name, ...owner }, exportRules(granted), options);
   if (consumerScope === "Namespaced") {
-    for (const one of [name, wideName]) await remove(client, clusterRoleBindings, one, signal);
-    await remove(client, clusterRoles, wideName, signal);
+    for (const one of [name, wideName]) await keepAway(client, clusterRoleBindings, one, options);
+    await keepAway(client, clusterRoles, wideName, options);
     return inside;
   }
   const wide = await ensureRole(
     client,
     { name: wideName, ...owner },
     clusterWideExportRules(granted),
-    signal,
+    options,
   );
   const roleBinding = {
     apiVersion: `${group}/v1`,
@@ -65,9 +64,9 @@ export async function ensureRights(
     roleRef: { apiGroup: group, kind: "ClusterRole", name: wideName },
     subjects: [{ kind: "ServiceAccount", name: binderName, namespace }],
   };
-  await ensure(client, clusterRoleBindings, roleBinding, { signal });
+  await keep(client, clusterRoleBindings, roleBinding, options);
   // Made by existing backends, and by ours before: it gave every claim in the whole cluster.
-  await remove(client, clusterRoleBindings, name, signal);
+  await keepAway(client, clusterRoleBindings, name, options);
   return inside === "whole" ? wide : inside;
 }
 
@@ -84,11 +83,11 @@ async function ensureRole(
   client: KubeClient,
   metadata: KubeObject["metadata"],
   rules: readonly PolicyRule[],
-  signal: AbortSignal,
+  options: RepeatOptions,
 ): Promise<"whole" | "partly"> {
-  const write = (granted: readonly PolicyRule[]): Promise<KubeObject> => {
+  const write = (granted: readonly PolicyRule[]): Promise<void> => {
     const role: Role = { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata, rules: granted };
-    return ensure(client, clusterRoles, role, { signal });
+    return keep(client, clusterRoles, role, options);
   };
   try {
     await write(rules);
@@ -96,20 +95,10 @@ async function ensureRole(
   } catch (error) {
     if (!isForbidden(error)) throw error;
     // One kind that operators do not offer must not cost the tenant the others. Its template names the missing rule.
-    const isOffered = await readOffers(client, { signal });
+    const isOffered = await readOffers(client, options);
     const granted = isOffered === undefined ? rules : offeredRules(rules, isOffered);
     if (granted.length === rules.length) throw error;
     await write(granted);
     return "partly";
   }
-}
-
-async function remove(
-  client: KubeClient,
-  type: ResourceType,
-  name: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const surplus = await client.find(type, { name }, { signal });
-  if (surplus !== undefined) await client.delete(type, { name }, { signal });
 }

@@ -6,7 +6,7 @@ import { apiServiceExportRequests, apiServiceNamespaces, tenantQuotaName } from 
 import { isForbidden, type KubeClient } from "@klutch/kube";
 import { type KubeObject, resourceQuotas, type ResourceType } from "@klutch/kube-core";
 import type { Logger } from "@klutch/telemetry";
-import { ensure } from "../apply.ts";
+import { keep, type RepeatOptions } from "../apply.ts";
 import type { Limits } from "../limits.ts";
 
 /** Keeps the quota. A backend whose account may not write it yet, because the roles are of an earlier release, logs that and goes on. */
@@ -14,7 +14,7 @@ export async function ensureTenantQuota(
   client: KubeClient,
   namespace: string,
   limits: Limits,
-  { signal, logger }: { readonly signal: AbortSignal; readonly logger: Logger },
+  { logger, ...options }: RepeatOptions & { readonly logger: Logger },
 ): Promise<void> {
   const counted = ({ plural, group }: ResourceType): string => `count/${plural}.${group}`;
   const quota: KubeObject & { readonly spec: object } = {
@@ -29,7 +29,7 @@ export async function ensureTenantQuota(
     },
   };
   try {
-    await ensure(client, resourceQuotas, quota, { signal });
+    await keep(client, resourceQuotas, quota, options);
   } catch (error) {
     if (!isForbidden(error)) throw error;
     logger.warn(

@@ -16,7 +16,7 @@ import {
 import { type KubeObject, namespaces, roleBindings, serviceAccounts } from "@klutch/kube-core";
 import { type Clock, isAlreadyExists, isConflict, type KubeClient } from "@klutch/kube";
 import type { Informer } from "@klutch/kube-runtime";
-import { ensure } from "../apply.ts";
+import { ensure, keep, type RepeatOptions } from "../apply.ts";
 import { type Asker, type Audit, silentAudit } from "../audit/audit.ts";
 import { UserError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
@@ -171,7 +171,7 @@ export async function ensureBinderRoleBinding(
   namespace: string,
   clusterRole: string,
   clusterNamespace: string,
-  options: { readonly signal: AbortSignal },
+  options: RepeatOptions,
 ): Promise<void> {
   const roleBinding = {
     apiVersion: "rbac.authorization.k8s.io/v1",
@@ -180,7 +180,7 @@ export async function ensureBinderRoleBinding(
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: clusterRole },
     subjects: [{ kind: "ServiceAccount", name: binderName, namespace: clusterNamespace }],
   };
-  await ensure(client, roleBindings, roleBinding, options);
+  await keep(client, roleBindings, roleBinding, options);
 }
 
 async function ensureNamespace(

@@ -15,10 +15,11 @@ import { ensureBinderRoleBinding } from "../provisioning/tenant.ts";
 import { isOverLimit, olderFirst } from "../limits.ts";
 import { ensurePodSecurity, podSecurity } from "../pod-security.ts";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
+import type { RecentStates } from "../recent.ts";
 import { limitNamespace, namespaceLimit } from "../tenants/limits.ts";
 
 /** Keys are `namespace/name` of APIServiceNamespaces. */
-export function createServiceNamespaceReconcile(context: ControllerContext): Reconcile {
+export function createServiceNamespaceReconcile(context: ControllerContext, states: RecentStates): Reconcile {
   const { caches, client } = context;
   return async (key, { signal, logger }) => {
     const { namespace: clusterNamespace = "", name: consumerNamespace } = refOf(key);
@@ -44,9 +45,14 @@ export function createServiceNamespaceReconcile(context: ControllerContext): Rec
     if (present.metadata.deletionTimestamp !== undefined) return { requeueAfterMs: 1_000 };
     await ensurePodSecurity(client, present, { signal });
     await limitNamespace(context, clusterNamespace, name, signal);
-    await ensureBinderRoleBinding(client, name, binderClusterRoleName(clusterNamespace), clusterNamespace, {
-      signal,
-    });
+    const options = { signal, recent: states.of(present.metadata.uid) };
+    await ensureBinderRoleBinding(
+      client,
+      name,
+      binderClusterRoleName(clusterNamespace),
+      clusterNamespace,
+      options,
+    );
     await ensureStatus(client, apiServiceNamespaces, mapping, { namespace: name }, { signal });
     return undefined;
   };

@@ -18,7 +18,7 @@ export interface LimitFollowers {
 export function createTenantController(
   context: ControllerContext,
   { bindings, mappings, waitingIn }: LimitFollowers,
-  options: Pick<ControllerOptions, "groups" | "logger" | "metrics" | "tracer">,
+  options: Pick<ControllerOptions, "groups" | "logger" | "metrics" | "tracer" | "clock">,
 ): Controller {
   const { caches } = context;
   const controller = new Controller({

@@ -61,10 +61,13 @@ export function formatIdentity({ namespaceUid, kubeSystemUid: system }: Provider
     : `namespace=${namespaceUid},kube-system=${system}`;
 }
 
-/** Throws `WrongProviderError` when the binding was made with another control plane. */
-export function assertPinned(binding: DynamicObject, identity: ProviderIdentity): void {
+/** Returns what is wrong when the binding was made with another control plane; undefined for one that has not been bound yet. */
+export function pinProblem(
+  binding: DynamicObject,
+  identity: ProviderIdentity,
+): WrongProviderError | undefined {
   const pinned = binding.metadata.annotations?.[providerUidAnnotation];
-  if (pinned === undefined) return;
+  if (pinned === undefined) return undefined;
   const present = new Map(
     Object.entries({ namespace: identity.namespaceUid, "kube-system": identity.kubeSystemUid }),
   );
@@ -72,8 +75,19 @@ export function assertPinned(binding: DynamicObject, identity: ProviderIdentity)
     const [name = "", uid] = part.split("=");
     const found = present.get(name);
     if (uid !== undefined && found !== undefined && found !== uid)
-      throw new WrongProviderError(name, uid, found);
+      return new WrongProviderError(name, uid, found);
   }
+  return undefined;
+}
+
+/**
+ * Throws `WrongProviderError` when none of these bindings may use the control plane. One that was made with another does not hold up the
+ * others, and is refused by itself.
+ */
+export function assertPinned(bindings: readonly DynamicObject[], identity: ProviderIdentity): void {
+  const problems = bindings.map((binding) => pinProblem(binding, identity));
+  const [first] = problems;
+  if (first !== undefined && problems.every((problem) => problem !== undefined)) throw first;
 }
 
 /** Time for which an answer about the provider's identity is valid. */

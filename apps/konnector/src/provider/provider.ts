@@ -28,7 +28,6 @@ import { serverNotAcceptedReason } from "../provider-connection/bring-credential
 import {
   assertPinned,
   createProviderGuard,
-  formatIdentity,
   type ProviderIdentity,
   readOwner,
 } from "../provider-connection/identity.ts";
@@ -66,6 +65,8 @@ export class Provider implements Part {
   /** Undefined while the provider cannot be used. */
   #bindings: BindingReconciler | undefined;
   readonly #additions: Additions;
+  /** UID of the cluster namespace, since the provider has proved to be the one of the bindings. */
+  #servedUid: string | undefined;
   /** Message about a limit that the provider exceeds. */
   #limit: string | undefined;
   /** True while the provider cannot be reached and the bindings say so. */
@@ -99,9 +100,19 @@ export class Provider implements Part {
     return this.#connection.address;
   }
 
-  /** The provider's credentials changed; its address is the same. */
-  async rotate(config: ClusterConfig): Promise<void> {
+  /**
+   * Uses other credentials for the same address from now on, also such as do not work. Resolves to false, and goes on with the old ones, if
+   * they lead to another control plane: an address may be given to another server.
+   */
+  async rotate(config: ClusterConfig, signal: AbortSignal): Promise<boolean> {
+    const served = this.#servedUid;
+    if (served !== undefined) {
+      const found = await this.#connection.prove(config, signal).catch(() => served);
+      signal.throwIfAborted();
+      if (found !== served) return false;
+    }
     await this.#connection.rotate(config);
+    return true;
   }
 
   /** `SecretValid` of the bindings while the provider offers a credential for a server that no one accepted; undefined otherwise. */
@@ -156,8 +167,10 @@ export class Provider implements Part {
   async #serve(signal: AbortSignal): Promise<void> {
     const { consumer, bindingCluster, runtime } = this.#options;
     const { client, pool, namespace } = this.#connection;
+    this.#servedUid = undefined;
     const identity = await this.#connection.readIdentity(signal);
     this.#assertPinned(identity);
+    this.#servedUid = identity.namespaceUid;
     const tenant = { namespace, namespaceUid: identity.namespaceUid };
     const provider: ProviderCluster = { side: "provider", client, pool, tenant };
     await using caches = await openProviderCaches(this.#connection, consumer, runtime, signal);
@@ -210,7 +223,7 @@ export class Provider implements Part {
     const { bindingCluster, bindings, status } = this.#options;
     return new BindingReconciler({
       ...shared,
-      identity: formatIdentity(identity),
+      identity,
       bindingCluster,
       bindings,
       exports: new ForeignExports(caches.exports, shared.provider.tenant.namespace),
@@ -265,10 +278,11 @@ export class Provider implements Part {
   }
 
   #assertPinned(identity: ProviderIdentity): void {
-    for (const key of this.#status.bindings) {
-      const binding = this.#options.bindings.get(key);
-      if (binding !== undefined) assertPinned(binding, identity);
-    }
+    const found = [...this.#status.bindings].map((key) => this.#options.bindings.get(key));
+    assertPinned(
+      found.filter((binding) => binding !== undefined),
+      identity,
+    );
   }
 
   /** An outage says since when and how much waits: more than each heartbeat that fails meanwhile. */

@@ -37,6 +37,7 @@ import { writeExportStatus } from "../crd/export-status.ts";
 import type { ForeignExports } from "../crd/foreign-exports.ts";
 import { reconcileCrd } from "../crd/reconciler.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
+import { formatIdentity, pinProblem, type ProviderIdentity } from "../../provider-connection/identity.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 import { isAbandoned } from "./abandon.ts";
 import { ApiLimits } from "./api-limits.ts";
@@ -57,8 +58,8 @@ import { watchStalls } from "./stalls.ts";
 
 /** Options of the reconciler. */
 export interface BindingReconcilerOptions extends ProviderParts {
-  /** Value of the annotation that pins this provider. */
-  readonly identity: string;
+  /** Pins the bindings of this provider. */
+  readonly identity: ProviderIdentity;
   readonly bindingCluster: BindingCluster;
   /** The bindings to all providers. */
   readonly bindings: ReadYourWritesCache;
@@ -153,6 +154,11 @@ export class BindingReconciler implements Part {
   }
 
   async #reconcile(name: string, call: ReconcileContext): Promise<ReconcileResult | undefined> {
+    if (this.#isOfAnother(name)) {
+      await this.#crds.close(name);
+      await this.#stop(name, call);
+      return undefined;
+    }
     const binding = this.#bindingOf(name);
     const exported = this.#options.exports.get(name);
     const crds = binding === undefined ? undefined : this.#crds.open(name);
@@ -193,7 +199,7 @@ export class BindingReconciler implements Part {
     call: ReconcileContext,
   ): Promise<ReconcileResult | undefined> {
     const { consumer, bindingCluster, bindings, identity, status, runtime } = this.#options;
-    await addFinalizer(bindingCluster, bindings, binding, identity, call.signal);
+    await addFinalizer(bindingCluster, bindings, binding, formatIdentity(identity), call.signal);
     this.#reportOffer(name, keyOf(binding), exported);
     const crds = this.#crds.open(name);
     const outcome = await reconcileCrd({
@@ -312,6 +318,16 @@ export class BindingReconciler implements Part {
     const key = this.#bindingKeys.get(name);
     const binding = key === undefined ? undefined : this.#options.bindings.get(key);
     return binding === undefined || isAbandoned(binding) ? undefined : binding;
+  }
+
+  /** Returns true, and tells the binding, if it was made with another provider: one may come at any time, such as out of a backup. */
+  #isOfAnother(name: string): boolean {
+    const binding = this.#bindingOf(name);
+    const problem = binding && pinProblem(binding, this.#options.identity);
+    if (binding === undefined || problem === undefined) return false;
+    const condition = falseCondition("Connected", "WrongProvider", "Error", problem.message);
+    this.#options.status.report(keyOf(binding), condition);
+    return true;
   }
 
   *#bindings(): IterableIterator<DynamicObject> {

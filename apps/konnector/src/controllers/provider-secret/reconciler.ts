@@ -114,7 +114,7 @@ export class ProviderSecretReconciler implements Part {
         this.#report(keys, condition.status === "True" && problem !== undefined ? problem : condition);
       },
     );
-    if (read !== undefined) await this.#use(secretKey, secret, read);
+    if (read !== undefined) await this.#use(secretKey, secret, read, signal);
     if (!signal.aborted) secret.provider?.part.setBindings(keys);
     return undefined;
   }
@@ -149,13 +149,12 @@ export class ProviderSecretReconciler implements Part {
     secretKey: string,
     secret: NamedSecret,
     { config, textHash }: { readonly config: ClusterConfig; readonly textHash: string },
+    signal: AbortSignal,
   ): Promise<void> {
     if (secret.textHash === textHash && secret.provider !== undefined) return;
     secret.textHash = textHash;
-    if (secret.provider?.part.address === addressOf(config)) {
-      await secret.provider.part.rotate(config);
-      return;
-    }
+    const isThere = secret.provider?.part.address === addressOf(config);
+    if (isThere && (await secret.provider?.part.rotate(config, signal)) === true) return;
     await secret.provider?.[Symbol.asyncDispose]();
     const { consumer, bindingCluster, createProviderClient, ownBind, runtime } = this.#options;
     const provider = new Provider({
