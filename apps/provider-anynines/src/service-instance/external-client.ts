@@ -11,6 +11,7 @@ import { type Broker, brokerFor } from "../broker/brokers.ts";
 import { outcomeOf } from "../operations/operations.ts";
 import type { Observed, Report } from "../operations/step.ts";
 import { changeOf, planNameOf, planOf } from "../broker/plan-lookup.ts";
+import { instanceContext, type RequestContext, withContextHint } from "../broker/request-context.ts";
 import { nextInstanceChange, provisionedAsChange } from "../records/annotations.ts";
 import { InstanceObserver, type InstanceObserverOptions } from "./observe.ts";
 import { deprovisionRequest, idsOf, type PlanIds, provisionRequest, updateRequest } from "./requests.ts";
@@ -55,7 +56,7 @@ export class ServiceInstanceClient implements ExternalClient {
       if (state.operation !== undefined) return;
     }
     const plan = idsOf(await planOf(this.#broker, state.managed, options));
-    const request = provisionRequest(state.managed, state.instanceId, plan);
+    const request = provisionRequest(state.managed, state.instanceId, plan, this.#context());
     const { instanceId, parameters } = request;
     state.updateAtProvider({ instanceId, ...plan, parameters, state: "deploying" });
     const sent = state.sentParameters();
@@ -69,7 +70,8 @@ export class ServiceInstanceClient implements ExternalClient {
         return { ...done, ...state.usageBegin() };
       },
     };
-    const send = async (): Promise<Observed> => outcomeOf(await this.#broker.osb.provision(request, options));
+    const send = async (): Promise<Observed> =>
+      outcomeOf(await this.#hinted(() => this.#broker.osb.provision(request, options)));
     const said = await state.operations.begin({ type: "create", target: plan, also, send }, options);
     if (said.kind === "done") state.updateAtProvider({ state: "provisioned" });
   }
@@ -85,7 +87,8 @@ export class ServiceInstanceClient implements ExternalClient {
         { reason: "Refused" },
       );
     }
-    const request = updateRequest(state.managed, state.instanceId, plan, state.parameterChanges());
+    const changes = state.parameterChanges();
+    const request = updateRequest(state.managed, state.instanceId, plan, changes, this.#context());
     const sent = state.sentParameters();
     const catalog = await this.#broker.catalog(options);
     const before = { ...sent.before, ...state.usageAsk(planNameOf(catalog, planId)) };
@@ -103,7 +106,7 @@ export class ServiceInstanceClient implements ExternalClient {
             return { ...sent.done, ...state.usageBegin() };
           },
         },
-        send: async () => outcomeOf(await this.#broker.osb.update(request, options)),
+        send: async () => outcomeOf(await this.#hinted(() => this.#broker.osb.update(request, options))),
       },
       options,
     );
@@ -136,6 +139,14 @@ export class ServiceInstanceClient implements ExternalClient {
     const send = async (): Promise<Observed> =>
       outcomeOf(await this.#broker.osb.deprovision(request, options));
     return state.operations.begin({ type, target, also, send }, options);
+  }
+
+  #context(): RequestContext {
+    return instanceContext(this.#state.managed, this.#broker.context);
+  }
+
+  #hinted<T>(send: () => Promise<T>): Promise<T> {
+    return withContextHint(this.#state.managed, this.#broker.context, send);
   }
 
   /** Plan of the instance that exists or was asked for; before that, the plan of the spec. */
