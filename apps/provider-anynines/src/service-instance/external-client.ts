@@ -8,13 +8,14 @@ import {
   type Observation,
 } from "@klutch/crossplane";
 import { type Broker, brokerFor } from "../broker/brokers.ts";
+import { brokerText } from "../operations/answers.ts";
 import { outcomeOf } from "../operations/operations.ts";
 import type { Observed, Report } from "../operations/step.ts";
-import { changeOf, planNameOf, planOf } from "../broker/plan-lookup.ts";
+import { changeOf, livingPlan, type PlanIds, planNameOf, planOf } from "../broker/plan-lookup.ts";
 import { instanceContext, type RequestContext, withContextHint } from "../broker/request-context.ts";
 import { nextInstanceChange, provisionedAsChange } from "../records/annotations.ts";
 import { InstanceObserver, type InstanceObserverOptions } from "./observe.ts";
-import { deprovisionRequest, idsOf, type PlanIds, provisionRequest, updateRequest } from "./requests.ts";
+import { deprovisionRequest, idsOf, provisionRequest, updateRequest } from "./requests.ts";
 import { InstanceState } from "./state.ts";
 import { checkNotRestored, checkUnused, type InstanceUsers } from "../claims/waiting.ts";
 
@@ -79,18 +80,20 @@ export class ServiceInstanceClient implements ExternalClient {
   async update(options: CallOptions): Promise<void> {
     checkNotRestored(this.#users().restores, "it is changed");
     const state = this.#state;
-    const plan = idsOf(await planOf(this.#broker, state.managed, options));
+    const catalog = await this.#broker.catalog(options);
+    const wanted = livingPlan(catalog, state.managed.spec.forProvider, state.made);
+    const plan: PlanIds = { serviceId: wanted.serviceId, planId: wanted.planId };
     const { serviceId = plan.serviceId, planId = plan.planId } = state.atProvider;
     if (serviceId !== plan.serviceId) {
       throw new ExternalError(
-        "the service of an instance cannot be changed; create a new instance and move the data",
+        "the service of an instance cannot be changed; create a new instance and move the data " +
+          brokerText(`(the instance is of the service id ${serviceId}, the spec of ${plan.serviceId})`),
         { reason: "Refused" },
       );
     }
     const changes = state.parameterChanges();
     const request = updateRequest(state.managed, state.instanceId, plan, changes, this.#context());
     const sent = state.sentParameters();
-    const catalog = await this.#broker.catalog(options);
     const before = { ...sent.before, ...state.usageAsk(planNameOf(catalog, planId)) };
     const description = changeOf(catalog, planId, plan.planId);
     await state.operations.begin(

@@ -2,14 +2,8 @@
 import type { ServiceInstance } from "@klutch/api";
 import { jsonEqual } from "@klutch/kube-core";
 import type { DeleteRequest, ProvisionRequest, UpdateRequest } from "@klutch/osb";
-import type { PlanChoice } from "../broker/plan-lookup.ts";
+import type { PlanChoice, PlanIds } from "../broker/plan-lookup.ts";
 import type { RequestContext } from "../broker/request-context.ts";
-
-/** Service and plan as the broker numbers them. */
-export interface PlanIds {
-  readonly serviceId: string;
-  readonly planId: string;
-}
 
 export function idsOf(choice: PlanChoice): PlanIds {
   return { serviceId: choice.service.id, planId: choice.plan.id };
