@@ -7,6 +7,7 @@ import {
   ExternalError,
   type Observation,
 } from "@klutch/crossplane";
+import { isGone } from "@klutch/osb";
 import { type Broker, brokerFor } from "../broker/brokers.ts";
 import { brokerText } from "../operations/answers.ts";
 import { outcomeOf } from "../operations/operations.ts";
@@ -15,6 +16,7 @@ import { changeOf, livingPlan, type PlanIds, planNameOf, planOf } from "../broke
 import { instanceContext, type RequestContext, withContextHint } from "../broker/request-context.ts";
 import { nextInstanceChange, provisionedAsChange } from "../records/annotations.ts";
 import { InstanceObserver, type InstanceObserverOptions } from "./observe.ts";
+import { madeElsewhere } from "./made-elsewhere.ts";
 import { deprovisionRequest, idsOf, provisionRequest, updateRequest } from "./requests.ts";
 import { InstanceState } from "./state.ts";
 import { checkNotRestored, checkUnused, type InstanceUsers } from "../claims/waiting.ts";
@@ -139,8 +141,15 @@ export class ServiceInstanceClient implements ExternalClient {
         return state.usageEnd();
       },
     };
-    const send = async (): Promise<Observed> =>
-      outcomeOf(await this.#broker.osb.deprovision(request, options));
+    const send = async (): Promise<Observed> => {
+      try {
+        return outcomeOf(await this.#broker.osb.deprovision(request, options));
+      } catch (error) {
+        const elsewhere = isGone(error) ? madeElsewhere(state.managed, state.recordedPlan) : undefined;
+        if (elsewhere === undefined) throw error;
+        throw new ExternalError(elsewhere, { reason: "Refused", cause: error });
+      }
+    };
     return state.operations.begin({ type, target, also, send }, options);
   }
 

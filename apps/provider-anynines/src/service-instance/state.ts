@@ -5,6 +5,7 @@ import {
   type ServiceInstanceObservation,
   type Usage,
   usageAnnotation,
+  type UsedPlan,
   usageAsked,
   usageBegun,
   usageEnded,
@@ -123,10 +124,15 @@ export class InstanceState {
     return { ...(serviceId === undefined ? {} : { serviceId }), ...(planId === undefined ? {} : { planId }) };
   }
 
+  /** The plan and broker that the instance has by its record. */
+  get recordedPlan(): UsedPlan | undefined {
+    return recordedPlanOf(this.#withUsage);
+  }
+
   /** The instance as the broker has it, and whether its spec names that by record. */
   get made(): MadeInstance {
     const { serviceId, planId } = this.#atProvider;
-    const recorded = recordedPlanOf(this.#withUsage);
+    const recorded = this.recordedPlan;
     const { service, plan } = usedPlanOf(this.managed);
     const isAsMade =
       recorded === undefined ? undefined : recorded.service === service && recorded.plan === plan;
