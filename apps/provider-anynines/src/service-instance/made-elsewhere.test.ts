@@ -68,5 +68,5 @@ test("it is deleted by a broker that knows it, by its own, and as before without
     ["pg", gone],
     [undefined, gone],
   ] as const)
-    assert.equal((await deleteInstance(made, answer)).exists, false, made);
+    assert.equal((await deleteInstance(made, answer)).exists, false, String(made));
 });

@@ -241,6 +241,13 @@ const configColumns = [
     priority: 1,
   },
   { name: "HEALTHY", type: "boolean", jsonPath: ".status.health.lastStatus" },
+  {
+    name: "REGION",
+    type: "string",
+    jsonPath: ".metadata.labels.klutch\\.anynines\\.com/region",
+    priority: 1,
+  },
+  { name: "USERS", type: "integer", jsonPath: ".status.users", priority: 1 },
 ] as const;
 
 const providerConfig = {
