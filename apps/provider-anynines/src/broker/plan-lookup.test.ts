@@ -22,7 +22,7 @@ function refusalOf(catalog: Catalog, made?: MadeInstance): string {
   return assert.fail("a plan was chosen");
 }
 
-test("a catalog with duplicates makes nothing new, and the refusal names what is double", () => {
+test("a catalog with duplicates makes nothing new, and the refusal names the duplicate", () => {
   const twoPlans = catalogOf({}, [nano, { ...nano, id: "other" }]);
   assert.match(
     refusalOf(twoPlans),
