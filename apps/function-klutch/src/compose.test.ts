@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ComposeRequest, Json } from "@klutch/crossplane";
 import { valueAt } from "@klutch/kube-core";
-import { brokerParameters, functionResource, inputRevision, services } from "@klutch/services";
+import { brokerParameters, functionResource, services } from "@klutch/services";
 import { compose } from "./compose.ts";
 
 const labels = { "crossplane.io/claim-name": "db", "crossplane.io/claim-namespace": "team" };
@@ -376,29 +376,5 @@ test("an instance without parameters, or with something else in their place, sen
   for (const parameters of [undefined, null, [1], {}]) {
     const { resources } = compose(request("postgresql-instance", { ...instanceSpec, parameters }));
     assert.doesNotMatch(JSON.stringify(resources), /"parameters"/);
-  }
-});
-
-test("a Composition of a newer release changes nothing, and the claim is told what to install", () => {
-  for (const resource of ["postgresql-instance", "service-instance", "service-binding", "managed-resource"]) {
-    const { input, ...rest } = request(resource, instanceSpec);
-    const of = (revision: unknown) => compose({ ...rest, input: { ...input, type: "postgresql", revision } });
-    const newer = of(inputRevision + 1);
-    assert.deepEqual(newer.resources, {});
-    assert.deepEqual(
-      newer.results?.map(({ severity }) => severity),
-      ["warning", "fatal"],
-    );
-    assert.match(
-      newer.results?.[1]?.message ?? "",
-      /^input\.revision is 2, and this function-klutch .* reads up to 1: .*install the function of that release/,
-    );
-    for (const wrong of ["2", 0, 1.5, null, {}])
-      assert.match(
-        of(wrong).results?.[1]?.message ?? "",
-        /^input\.revision is .*; it must be a whole number/,
-      );
-    const own = of(inputRevision).results ?? [];
-    assert.ok(own.every(({ message }) => !message.includes("revision")));
   }
 });

@@ -73,6 +73,24 @@ export async function withContextHint<T>(
     const description =
       `${said}the platform team chooses by spec.context of ${shownConfig(managed)}, now ${settings.kind}, ` +
       "whether the broker gets organisation and space, a namespace, or neither";
-    throw new OsbError({ ...error, description, action: "" });
+    const {
+      status,
+      error: word,
+      own,
+      retryAfterMs,
+      instanceUsable,
+      updateRepeatable,
+      requestIdentity,
+    } = error;
+    const kept = {
+      status,
+      error: word,
+      own,
+      retryAfterMs,
+      instanceUsable,
+      updateRepeatable,
+      requestIdentity,
+    };
+    throw new OsbError({ ...kept, description, action: "" });
   }
 }
