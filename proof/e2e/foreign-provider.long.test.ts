@@ -17,7 +17,14 @@ import {
   textAt,
   valueAt,
 } from "@klutch/kube-core";
-import { nopResources, roleObject, secretObject, startProviderNop, waitFor } from "@klutch/kube-testing";
+import {
+  missingForOwnNetwork,
+  nopResources,
+  roleObject,
+  secretObject,
+  startProviderNop,
+  waitFor,
+} from "@klutch/kube-testing";
 import { run } from "@klutch/engines";
 import { blocksIn, typed } from "@klutch/launcher";
 import { compositionType } from "@klutch/services";
@@ -32,6 +39,7 @@ const caches: ResourceType = {
   kind: "Cache",
   namespaced: true,
 };
+const skip = (await missingForOwnNetwork()) ?? false;
 const sandbox = await startOwnSandbox("foreign-provider");
 const stack = new AsyncDisposableStack();
 stack.use(sandbox);
@@ -79,7 +87,9 @@ const managedOf = async (name: string): Promise<DynamicObject> =>
 const readySince = (object: DynamicObject): number =>
   Date.parse(textAt(findCondition(conditionsOf(object), "Ready"), "lastTransitionTime") ?? "");
 
-test("an API of another provider is offered, bound, ordered, ready after its time, and its credentials arrive, by the page's own words", async (t) => {
+test("an API of another provider is offered, bound, ordered, ready after its time, and its credentials arrive, by the page's own words", {
+  skip,
+}, async (t) => {
   // A provider that is installed as a package gets this from Crossplane.
   const role = roleObject({ name: "compose-nop" }, [
     { apiGroups: [nopResources.group], resources: ["*"], verbs: ["*"] },
@@ -119,7 +129,9 @@ test("an API of another provider is offered, bound, ordered, ready after its tim
   assert.deepEqual(Object.keys(recordAt(secret, "data")).toSorted(), ["endpoint", "password", "username"]);
 });
 
-test("a change arrives at the other provider, and a value that the definition forbids is refused", async () => {
+test("a change arrives at the other provider, and a value that the definition forbids is refused", {
+  skip,
+}, async () => {
   await shop.patch(caches, "sessions", { spec: { size: 4 } });
   await waitFor("the new size", async () =>
     valueAt(await managedOf("sessions"), "spec", "forProvider", "fields", "memoryGiB") === 4
@@ -130,7 +142,7 @@ test("a change arrives at the other provider, and a value that the definition fo
   await assert.rejects(shop.patch(caches, "sessions", { spec: { size: 65 } }), /spec\.size/);
 });
 
-test("a Secret of a type that the template does not name stays in the control plane", async () => {
+test("a Secret of a type that the template does not name stays in the control plane", { skip }, async () => {
   const namespace = await spaceAbove("sessions");
   const foreign = { ...secretObject(namespace, "foreign", { token: "t" }), type: "example.org/token" };
   await controlPlane.create(secrets, foreign);
@@ -204,7 +216,9 @@ for (const [name, conditionAfter, words, cause] of [
     await controlPlane.delete(compositionType, { name });
   });
 
-test("a deleted claim leaves nothing: no managed resource, no composite, no Secret in either cluster", async () => {
+test("a deleted claim leaves nothing: no managed resource, no composite, no Secret in either cluster", {
+  skip,
+}, async () => {
   const namespace = await spaceAbove("sessions");
   const uid = valueAt((await managedOf("sessions")).spec, "writeConnectionSecretToRef", "name");
   await shop.delete(caches, "sessions");

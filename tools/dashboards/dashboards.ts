@@ -126,6 +126,15 @@ const controlPlane: Dashboard = {
       ),
     },
     {
+      title: "Instances by broker",
+      about: "How many instances each broker has, and in which state.",
+      unit: "none",
+      queries: one(
+        'sum by (config, state) (klutch_managed_resources{kind="instance"})',
+        "{{config}} {{state}}",
+      ),
+    },
+    {
       title: "Time to readiness",
       about: "From the creation of a managed resource until it is ready for the first time.",
       unit: "s",

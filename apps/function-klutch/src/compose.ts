@@ -12,11 +12,13 @@ import {
   objectResource,
   readInstanceInput,
   restoreResource,
+  revisionProblem,
   services,
 } from "@klutch/services";
 import { composeBackup } from "./backup.ts";
 import { composeForeign } from "./foreign.ts";
 import { keepLiving } from "./living.ts";
+import { refusal } from "./refusal.ts";
 import { composeObject } from "./object.ts";
 import { composeRestore } from "./restore.ts";
 import { composeServiceBinding } from "./service-binding.ts";
@@ -42,6 +44,8 @@ function composeDescribed(request: ComposeRequest): ComposeResponse {
 
 /** Chooses by the step's input. An unknown input, or a living resource of another kind, stops the pipeline with the allowed values. */
 export const compose: Compose = (request) => {
+  const problem = revisionProblem(request.input);
+  if (problem !== undefined) return refusal(problem);
   const resource = request.input?.["resource"];
   const response = composers.get(resource)?.(request);
   if (response === undefined) return unknownInput(resource);

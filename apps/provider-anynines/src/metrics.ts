@@ -28,13 +28,13 @@ export const brokerRequestDuration: HistogramDeclaration<"operation"> = {
   processes: ofProvider,
 };
 
-export const costPerHour: GaugeDeclaration<"service" | "plan" | "currency"> = {
+export const costPerHour: GaugeDeclaration<"service" | "plan" | "config" | "currency"> = {
   name: "klutch_cost_per_hour",
   type: "gauge",
-  help: "Price of all existing instances for one hour, by service, plan and currency",
+  help: "Price of all existing instances for one hour, by service, plan, broker and currency",
   notes:
-    "Plans with a price in the ConfigMap `klutch-prices`, by the names there; the 100 dearest, and the rest as `other`. Prices of tables do not count here. See docs/cost.md.",
-  labels: ["service", "plan", "currency"],
+    "Plans with a price in the ConfigMap `klutch-prices`, by the names there; the 100 dearest, and the rest as `other`. `config` is the ProviderConfig of the broker as in `klutch_broker_healthy`, or `other` if it is gone. Prices of tables do not count here. See docs/cost.md.",
+  labels: ["service", "plan", "config", "currency"],
   processes: ofProvider,
 };
 
@@ -51,15 +51,21 @@ const mostShown = 50;
 const mostReasons = 30;
 
 export const managedResources: GaugeDeclaration<
-  "kind" | "claim_namespace" | "service" | "plan" | "state" | "reason"
+  "kind" | "claim_namespace" | "service" | "plan" | "config" | "state" | "reason"
 > = {
   name: "klutch_managed_resources",
   type: "gauge",
-  help: "Managed resources by kind, namespace of their claim, service, plan and state",
+  help: "Managed resources by kind, namespace of their claim, service, plan, backend and state",
   notes:
-    "`kind` is `instance`, `binding`, `backup` or `restore`; `state` is `ready`, `pending`, `failed`, `held` (its users hold its deletion) or `deleting`, and `reason` that of the condition that decides, or of `Synced` while that is False.",
-  labels: ["kind", "claim_namespace", "service", "plan", "state", "reason"],
-  topValues: { claim_namespace: mostShown, service: mostShown, plan: mostShown, reason: mostReasons },
+    "`kind` is `instance`, `binding`, `backup` or `restore`; `config` is the ProviderConfig of the broker or backup manager as in `klutch_broker_healthy`, or `other` if there is none of this name; `state` is `ready`, `pending`, `failed`, `held` (its users hold its deletion) or `deleting`, and `reason` that of the condition that decides, or of `Synced` while that is False.",
+  labels: ["kind", "claim_namespace", "service", "plan", "config", "state", "reason"],
+  topValues: {
+    claim_namespace: mostShown,
+    service: mostShown,
+    plan: mostShown,
+    config: mostShown,
+    reason: mostReasons,
+  },
   processes: ofProvider,
 };
 

@@ -52,7 +52,9 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   const { namespace = "crossplane-system" } = options;
   const instances = (): readonly ServiceInstance[] =>
     states.flatMap(({ caches }) => [...caches.instances.list()]);
-  manager.add(createPricesController({ ...manager.runtime, client, namespace, instances }));
+  const hasConfig = (key: string): boolean =>
+    states.some(({ caches }) => caches.configs.get(key) !== undefined);
+  manager.add(createPricesController({ ...manager.runtime, client, namespace, instances, hasConfig }));
 }
 
 /** Caches, clients and controllers of one scope, which share nothing with those of the other one. */

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { managedServiceBindings, serviceInstances } from "@klutch/api";
-import { type DynamicObject, isRecord, recordAt } from "@klutch/kube-core";
+import { managedServiceBindings, providerConfigs, serviceInstances } from "@klutch/api";
+import { parsePlacedYaml } from "@klutch/kube";
+import { type DynamicObject, isRecord, recordAt, secrets } from "@klutch/kube-core";
+import { fetchCatalogDocument } from "@klutch/osb";
+import { credentials as foreignLogin, startFakeServer } from "@klutch/osb-conformance/testing";
+import { readTable, tableFromCatalog } from "@klutch/services";
 import { brokerError } from "./testing/front.ts";
-import { binding, instance, startFixture } from "./testing/fixture.ts";
+import { binding, config, instance, startFixture } from "./testing/fixture.ts";
+import { team } from "./testing/kinds.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -126,4 +131,77 @@ test("a broker that speaks only an older version is spoken to in that, from its 
     await client.delete(serviceInstances, { name });
     await fixture.gone(serviceInstances, { name });
   }
+});
+
+const encoded = (text: string): string => Buffer.from(text).toString("base64");
+
+/** Makes a ProviderConfig of a broker in memory, with a Secret of its own. */
+async function createForeign(name: string, url: string, context?: object): Promise<void> {
+  const { username, password } = foreignLogin;
+  await client.create<DynamicObject>(secrets, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace: team, name },
+    data: { username: encoded(username), password: encoded(password) },
+  });
+  const made = config(providerConfigs, name, { url, serviceType: "servicebroker", context });
+  const key = (field: string): object => ({ secretRef: { namespace: team, name, key: field } });
+  const providerCredentials = { source: "Secret", username: key("username"), password: key("password") };
+  await client.create(providerConfigs, { ...made, spec: { ...recordAt(made, "spec"), providerCredentials } });
+}
+
+/** The broker refuses each field that it does not know: a text in its context, and any other field. */
+const strangers = [
+  {
+    type: "namespaced",
+    fields: { context: ["platform", "namespace", "clusterid"] },
+    context: { kind: "Namespace", clusterID: "control-plane-1" },
+    sent: { platform: "kubernetes", namespace: team, clusterid: "control-plane-1" },
+  },
+  { type: "silent", fields: { context: undefined }, context: { kind: "None" }, sent: undefined },
+] as const;
+
+for (const { type, fields, context, sent } of strangers) {
+  test(`a broker without organisation and space (${context.kind}) goes from its catalog to a deletion`, async (t) => {
+    const bodies: unknown[] = [];
+    const { url, memory } = await startFakeServer(t, {
+      fields,
+      operationLength: 2,
+      alter(answer, { body }) {
+        if (answer.status < 400 && body !== undefined) bodies.push(body["context"]);
+        return answer;
+      },
+    });
+    const document = await fetchCatalogDocument({ url, auth: { kind: "basic", ...foreignLogin } });
+    const { table } = readTable(parsePlacedYaml(tableFromCatalog(document, { source: "a test" }).text));
+    const [backend] = table?.backends ?? [];
+    const names = { serviceName: backend?.services[0], planName: backend?.plans[0]?.name };
+
+    const configName = `${type}-service-broker`;
+    await createForeign(configName, url);
+    const wanted = instance(type, names);
+    const spec = { ...recordAt(wanted, "spec"), providerConfigRef: { name: configName } };
+    await client.create(serviceInstances, { ...wanted, spec });
+    const refused = { type: "Synced", status: "False", message: /BadRequest: unknown field / };
+    const { reason, message } = await fixture.condition(serviceInstances, type, refused);
+    assert.equal(reason, "Refused");
+    assert.match(message, new RegExp(`spec\\.context of ProviderConfig ${configName}, now Organization`));
+    assert.equal(memory.things.size, 0);
+
+    await client.mergePatch(providerConfigs, { name: configName }, { spec: { context } });
+    await fixture.condition(serviceInstances, type, ready);
+    await client.create(managedServiceBindings, binding(type, type, type));
+    await fixture.condition(managedServiceBindings, type, ready);
+    assert.match((await fixture.credentials(type))["uri"] ?? "", /^memory:/);
+    assert.deepEqual(bodies, [sent, sent]);
+    await unbind(type);
+    await client.delete(serviceInstances, { name: type });
+    await fixture.gone(serviceInstances, { name: type });
+    assert.equal(memory.things.size, 0);
+  });
+}
+
+test("a namespace in the context needs the name of this control plane", async () => {
+  const without = createForeign("unnamed", "http://127.0.0.1:9", { kind: "Namespace" });
+  await assert.rejects(without, /spec\.context.*clusterID is required with the kind Namespace/);
 });

@@ -169,6 +169,7 @@ export {
   rowsUntil,
   samePlan,
   type Usage,
+  recordedPlanOf,
   usageAnnotation,
   usageAsked,
   usageBegun,

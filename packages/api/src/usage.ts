@@ -61,6 +61,12 @@ export function usageOf(instance: ServiceInstance): Usage {
   return { closed: [], ...(from === undefined ? {} : { open: { ...usedPlanOf(instance), from } }) };
 }
 
+/** Returns the plan that the instance has by its record; undefined without a record that can be read. */
+export function recordedPlanOf({ metadata }: Pick<ServiceInstance, "metadata">): UsedPlan | undefined {
+  const text = metadata.annotations?.[usageAnnotation];
+  return text === undefined ? undefined : parsedUsage(text)?.open;
+}
+
 /** Returns the plan that the spec names. Names are cut after 100 characters. */
 export function usedPlanOf({ metadata, spec }: ServiceInstance): UsedPlan {
   const { serviceName, planName } = spec.forProvider;

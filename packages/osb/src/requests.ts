@@ -27,8 +27,9 @@ export interface PlanRef {
 /** Instance to provision. */
 export interface ProvisionRequest extends PlanRef {
   readonly instanceId: string;
-  readonly organizationGuid: string;
-  readonly spaceGuid: string;
+  /** Deprecated by the specification in favour of `context`, and still required by it. Default: not sent, for brokers that know neither. */
+  readonly organizationGuid?: string | undefined;
+  readonly spaceGuid?: string | undefined;
   readonly parameters?: JsonObject | undefined;
   readonly context?: JsonObject | undefined;
   /** Default true. */

@@ -14,7 +14,13 @@ export {
 } from "./data-service.ts";
 export { type ExampleFile, exampleFilesOf } from "./examples.ts";
 export { exportTemplatesOf } from "./export-templates.ts";
-export { backupResource, bindingResource, restoreResource } from "./function-input.ts";
+export {
+  backupResource,
+  bindingResource,
+  inputRevision,
+  restoreResource,
+  revisionProblem,
+} from "./function-input.ts";
 export { type Generation, generations, legacy, v2 } from "./generation.ts";
 export { instanceInput, instanceResource, readInstanceInput } from "./instance-input.ts";
 export { type ManagedInputRead, managedResourceInput, readManagedInput } from "./managed-input.ts";

@@ -62,7 +62,7 @@ const read: Schema<Read> = object(
 );
 
 /** Fields of the input that other code reads. */
-const others: readonly string[] = ["apiVersion", "kind", "takes"];
+const others: readonly string[] = ["apiVersion", "kind", "takes", "revision"];
 
 /** Returns the managed resource that an input describes, or the faults of the input; other code reads its `takes`. */
 export function readManagedInput(input: unknown): ManagedInputRead | { readonly problem: string } {

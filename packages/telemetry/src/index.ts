@@ -12,7 +12,7 @@ export type {
   MetricType,
   ProcessName,
 } from "./declaration.ts";
-export type { LabelValues, Labelled, Sample } from "./labels.ts";
+export { type LabelValues, type Labelled, otherValue, type Sample } from "./labels.ts";
 export { type RequestContext, withRequestContext } from "./log-context.ts";
 export { faultsOfLine, type LogField, logFields } from "./log-schema.ts";
 export {

@@ -53,6 +53,7 @@ export {
   namespacedKubernetesObjects,
   startProviderKubernetes,
 } from "./provider-kubernetes.ts";
+export { missingForOwnNetwork } from "./own-network.ts";
 export { nopResources, startProviderNop } from "./provider-nop.ts";
 export { writeSecretVolume } from "./secret-volume.ts";
 export { type ConnectionOrigin, TcpProxy } from "./tcp-proxy.ts";

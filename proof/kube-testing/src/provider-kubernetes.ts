@@ -51,8 +51,8 @@ const configKinds: readonly ResourceType[] = [
   },
 ];
 const manager = { fieldManager: "klutch-testing", force: true };
-/** Port of a provider's webhook server, which no flag changes. */
-export const webhookPort = 9443;
+/** Port of its webhook server, which no flag changes. */
+const webhookPort = 9443;
 
 /**
  * Installs its kinds and starts it, so that it watches what its Objects are about. One runs at a time on a machine, because its webhook's
@@ -61,7 +61,7 @@ export const webhookPort = 9443;
  */
 export async function startProviderKubernetes(options: ProviderKubernetesOptions): Promise<AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
-  stack.use(await webhookTurn("provider-kubernetes"));
+  stack.use(await webhookTurn());
   const { ports } = stack.use(await reservePorts(1));
   const program = await resolveEngine("provider-kubernetes");
   const kinds = await readKinds(options.clusterFolder, join(dirname(program), "package", "crds"));
@@ -82,9 +82,9 @@ export async function startProviderKubernetes(options: ProviderKubernetesOptions
   return stack.move();
 }
 
-/** Takes the port of the webhook server of a provider, once it is free. */
-export async function webhookTurn(provider: string): Promise<ReservedPorts> {
-  const description = `port ${webhookPort}, which ${provider} needs, to be free`;
+/** Takes the port of the webhook server, once it is free. */
+async function webhookTurn(): Promise<ReservedPorts> {
+  const description = `port ${webhookPort}, which provider-kubernetes needs, to be free`;
   return waitFor(description, () => reservePort(webhookPort), { timeoutMs: 300_000 });
 }
 

@@ -1,12 +1,11 @@
 /** The real provider-nop as a process: a Crossplane provider that is not ours, and makes nothing. */
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
-import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { resolveEngine, startProcess } from "@klutch/engines";
-import type { KubeClient } from "@klutch/kube";
+import { type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import type { ResourceType } from "@klutch/kube-core";
 import { installKinds, manifestsIn } from "./install.ts";
-import { webhookPort, webhookTurn } from "./provider-kubernetes.ts";
+import { prepareOwnNetwork } from "./own-network.ts";
 
 /** Options of `startProviderNop`. */
 export interface ProviderNopOptions {
@@ -28,13 +27,14 @@ export const nopResources: ResourceType = {
 };
 
 /**
- * Installs its kinds and starts it. It looks at each managed resource every second. It has a fixed port, so one runs at a time on a machine, and none
- * beside provider-kubernetes. Disposing it stops the process; the kinds stay.
+ * Installs its kinds and starts it. It looks at each managed resource every second. Its webhook server has a fixed port on all addresses, so it runs
+ * in a network of its own, which `missingForOwnNetwork` may say this machine lacks. Disposing it stops the process; the kinds stay.
  */
 export async function startProviderNop(options: ProviderNopOptions): Promise<AsyncDisposable> {
   const { client, clusterFolder, kubeconfig } = options;
   await using stack = new AsyncDisposableStack();
-  stack.use(await webhookTurn("provider-nop"));
+  const { server } = parseForeignKubeconfig(kubeconfig, { namespace: "default" });
+  const network = stack.use(await prepareOwnNetwork(Number(new URL(server).port)));
   const program = await resolveEngine("provider-nop");
   await installKinds(client, await manifestsIn(join(dirname(program), "package", "crds")));
   const folder = join(clusterFolder, "provider-nop");
@@ -45,21 +45,12 @@ export async function startProviderNop(options: ProviderNopOptions): Promise<Asy
   stack.use(
     await startProcess({
       name: "provider-nop",
-      command: program,
-      args: ["--poll=1s"],
+      ...network.enter(program, ["--poll=1s"]),
       env: { KUBECONFIG: join(folder, "kubeconfig"), TLS_SERVER_CERTS_DIR: folder },
       logFile: join(folder, "provider-nop.log"),
       // It has no probe.
-      ready: () => isOpen(webhookPort),
+      ready: () => Promise.resolve(network.connections > 0),
     }),
   );
   return stack.move();
-}
-
-function isOpen(port: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const socket = connect({ host: "127.0.0.1", port });
-  socket.once("connect", () => resolve(true));
-  socket.once("error", () => resolve(false));
-  return promise.finally(() => socket.destroy());
 }

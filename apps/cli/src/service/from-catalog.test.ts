@@ -31,9 +31,15 @@ const url = `http://127.0.0.1:${address.port}`;
 
 const schemas = (parameters: unknown): object => ({ service_instance: { create: { parameters } } });
 function catalog(parameters: unknown, names: readonly string[] = ["queues"]): string {
-  const plans = [{ id: "p", name: "small", description: "A small one.", schemas: schemas(parameters) }];
+  const plan = { name: "small", description: "A small one.", schemas: schemas(parameters) };
   return JSON.stringify({
-    services: names.map((name) => ({ id: name, name, description: "Queues.", bindable: true, plans })),
+    services: names.map((name) => ({
+      id: name,
+      name,
+      description: "Queues.",
+      bindable: true,
+      plans: [{ ...plan, id: `${name}-p` }],
+    })),
   });
 }
 const depth = { type: "object", properties: { max_depth: { type: "integer", minimum: 1 } } };

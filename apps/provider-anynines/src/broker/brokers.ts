@@ -1,10 +1,14 @@
 /** Keeps one client for each ProviderConfig of a service broker, and says which broker serves a managed resource, in whose name. */
-import { instanceTypeLabel, type ManagedServiceBinding, type ServiceInstance } from "@klutch/api";
+import {
+  instanceTypeLabel,
+  type ManagedServiceBinding,
+  type ProviderConfigContext,
+  type ServiceInstance,
+} from "@klutch/api";
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { isRecord, refOf } from "@klutch/kube-core";
 import {
-  type BrokerConfig,
   type Catalog,
   createOsbClient,
   type ObserveCall,
@@ -23,6 +27,7 @@ import {
   requestObserver,
   UnknownConfigError,
 } from "../provider-config/clients.ts";
+import type { BackendSettings } from "../provider-config/settings.ts";
 import { bareConfigName, configNameOf, shownConfig } from "../provider-config/reference.ts";
 import { typeInRegion } from "../provider-config/region.ts";
 import { CachedCatalog } from "./catalog-cache.ts";
@@ -30,6 +35,8 @@ import { CachedCatalog } from "./catalog-cache.ts";
 /** A broker as managed resources use it. */
 export interface Broker {
   readonly osb: OsbClient;
+  /** Says who requests are for, as the ProviderConfig has it. */
+  readonly context?: ProviderConfigContext | undefined;
   /** From memory for a minute. */
   catalog(options: { readonly signal: AbortSignal }): Promise<Catalog>;
 }
@@ -52,11 +59,12 @@ export function createBrokers(options: BrokersOptions): Brokers {
   });
 }
 
-function createBroker(config: BrokerConfig, observe: ObserveCall, clock: Clock): Broker & AsyncDisposable {
+function createBroker(config: BackendSettings, observe: ObserveCall, clock: Clock): Broker & AsyncDisposable {
   const osb = createOsbClient(config, observe);
   const cached = new CachedCatalog(clock, (options) => osb.catalog(options));
   return {
     osb,
+    context: config.context,
     catalog: (options) => cached.get(options),
     [Symbol.asyncDispose]: () => osb[Symbol.asyncDispose](),
   };
@@ -129,7 +137,11 @@ export function brokerFor(broker: Broker, managed: Asking): Broker {
   const identity = identityOf(managed);
   if (identity === undefined) return broker;
   // The catalog is the same for everybody, and shared.
-  return { osb: withIdentity(broker.osb, identity), catalog: (options) => broker.catalog(options) };
+  return {
+    osb: withIdentity(broker.osb, identity),
+    context: broker.context,
+    catalog: (options) => broker.catalog(options),
+  };
 }
 
 /** Returns the user of the spec, or else the claim, in the form that Kubernetes gives to users; undefined without a claim. */

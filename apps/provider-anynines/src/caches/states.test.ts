@@ -107,7 +107,7 @@ test("instances, bindings and backups are counted by namespace, service, plan, s
   await add(backups, backup("good"), ended("2026-01-02T00:00:00Z", "done"));
   await add(backups, backup("bad"), ended("2026-01-03T00:00:00Z", "failed"));
   await add(backups, backup("absurd"), ended("when it suits", "done"));
-  const rest = 'service="a9s-postgresql13",plan="single"';
+  const rest = 'service="a9s-postgresql13",plan="single",config="other"';
   assert.deepEqual(await stage.scrape("klutch_managed_resources"), [
     `{kind="backup",claim_namespace="shop",${rest},state="ready",reason="Available"} 4`,
     `{kind="binding",claim_namespace="shop",${rest},state="failed",reason="BrokerUnreachable"} 1`,
@@ -122,6 +122,13 @@ test("instances, bindings and backups are counted by namespace, service, plan, s
     metadata: { name: "postgresql" },
   });
   assert.deepEqual(await stage.scrape("klutch_broker_healthy"), [], "it was not checked yet");
+  await client.mergePatch(
+    instances,
+    { name: "shop-db" },
+    { spec: { providerConfigRef: { name: "postgresql" } } },
+  );
+  const [, , shown] = await stage.scrape("klutch_managed_resources");
+  assert.match(shown ?? "", /kind="instance".*,config="postgresql",state="ready"/);
   const unhealthy = { status: { conditions: [condition("Healthy", "False", "BrokerUnreachable")] } };
   await client.mergePatch(providerConfigs, { name: "postgresql" }, unhealthy, { subresource: "status" });
   assert.deepEqual(await stage.scrape("klutch_broker_healthy"), ['{config="postgresql"} 0']);

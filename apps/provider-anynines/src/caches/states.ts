@@ -4,8 +4,9 @@ import { phaseOf } from "@klutch/backup-manager";
 import type { Managed } from "@klutch/crossplane";
 import { findCondition } from "@klutch/kube-core";
 import { type Runnable, untilAborted } from "@klutch/kube-runtime";
-import type { Metrics, Sample } from "@klutch/telemetry";
+import { type Metrics, otherValue, type Sample } from "@klutch/telemetry";
 import { claimNamespaceOf } from "../claims/names.ts";
+import { configNameOf } from "../provider-config/reference.ts";
 import * as declarations from "../metrics.ts";
 import type { BackupCaches } from "./backups.ts";
 import { instancesOf, type ProviderCaches } from "./instances.ts";
@@ -17,7 +18,7 @@ export interface StateCaches {
 }
 
 /** Labels of a counted resource. */
-type Labels = "kind" | "claim_namespace" | "service" | "plan" | "state" | "reason";
+type Labels = "kind" | "claim_namespace" | "service" | "plan" | "config" | "state" | "reason";
 
 /** Shows the metrics while this process holds the lease. `mostNamespaces`: namespaces that are shown each by itself; default 50. */
 export function createResourceStates(
@@ -47,25 +48,34 @@ export function createResourceStates(
 }
 
 function* statesIn({ caches, backupCaches }: StateCaches): Iterable<Sample<Labels>> {
-  for (const instance of caches.instances.list()) yield counted("instance", instance, instance);
+  const { configs } = caches;
+  for (const instance of caches.instances.list()) yield counted("instance", instance, instance, configs);
   for (const binding of caches.bindings.list())
-    yield counted("binding", binding, onlyOne(instancesOf(caches, binding)));
+    yield counted("binding", binding, onlyOne(instancesOf(caches, binding)), configs);
   for (const backup of backupCaches.backups.list())
-    yield counted("backup", backup, onlyOne(instancesOf(caches, backup)));
-  for (const restore of backupCaches.restores.list()) yield counted("restore", restore, undefined);
+    yield counted("backup", backup, onlyOne(instancesOf(caches, backup)), configs);
+  for (const restore of backupCaches.restores.list()) yield counted("restore", restore, undefined, configs);
 }
 
 /** `instance`: the one that names service and plan, if it is known. */
-function counted(kind: string, managed: Managed, instance: ServiceInstance | undefined): Sample<Labels> {
+function counted(
+  kind: string,
+  managed: Managed,
+  instance: ServiceInstance | undefined,
+  configs: ProviderCaches["configs"],
+): Sample<Labels> {
   const { metadata, status } = managed;
   const { state, reason } = objectStateOf({ metadata, conditions: status?.conditions });
   const { serviceName = "", planName = "" } = instance?.spec.forProvider ?? {};
+  // Any text that names no ProviderConfig comes from a person, and gets no series.
+  const config = configNameOf(managed);
   return {
     labels: {
       kind,
       claim_namespace: claimNamespaceOf(managed) ?? "",
       service: serviceName,
       plan: planName,
+      config: configs.get(config) === undefined ? otherValue : config,
       state,
       reason,
     },

@@ -5,10 +5,9 @@ import { ExternalError } from "@klutch/crossplane";
 import type { Clock, KubeClient } from "@klutch/kube";
 import { refOf, type ResourceType } from "@klutch/kube-core";
 import { Informer, type InformerOptions } from "@klutch/kube-runtime";
-import type { BrokerConfig } from "@klutch/osb";
 import type { Metrics } from "@klutch/telemetry";
 import * as declarations from "../metrics.ts";
-import { brokerConfigOf } from "./settings.ts";
+import { type BackendSettings, brokerConfigOf } from "./settings.ts";
 
 /** There is no such ProviderConfig. */
 export class UnknownConfigError extends ExternalError {
@@ -34,7 +33,7 @@ export interface ConfigSource {
 export interface ClientKind<C extends AsyncDisposable> {
   readonly serviceType: ProviderConfig["spec"]["serviceType"];
   /** `answered` is to be told the status of each answer. */
-  readonly create: (config: BrokerConfig, answered: (status: number | undefined) => void) => C;
+  readonly create: (config: BackendSettings, answered: (status: number | undefined) => void) => C;
 }
 
 interface Entry<C> {

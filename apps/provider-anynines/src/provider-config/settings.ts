@@ -5,7 +5,7 @@
  * the right to list them. A Secret that is named several times is read once.
  */
 import { readFile } from "node:fs/promises";
-import type { CredentialSource, ProviderConfig, SecretKeySelector } from "@klutch/api";
+import type { CredentialSource, ProviderConfig, ProviderConfigContext, SecretKeySelector } from "@klutch/api";
 import { ExternalError } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { type DynamicObject, secrets, valueAt } from "@klutch/kube-core";
@@ -16,6 +16,11 @@ export interface CredentialContext {
   readonly client: KubeClient;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
+}
+
+/** Everything that a ProviderConfig says about its backend. */
+export interface BackendSettings extends BrokerConfig {
+  readonly context: ProviderConfigContext | undefined;
 }
 
 interface SecretRef {
@@ -34,10 +39,16 @@ interface Sources {
 export async function brokerConfigOf(
   config: ProviderConfig,
   { client, env, signal }: CredentialContext,
-): Promise<BrokerConfig> {
+): Promise<BackendSettings> {
   const { namespace } = config.metadata;
   const sources: Sources = { secret: secretReader(client, signal), env, namespace };
-  const { url, providerCredentials: credentials, tls } = config.spec;
+  const { url, providerCredentials: credentials, tls, context } = config.spec;
+  if (context?.kind === "Namespace" && !context.clusterID) {
+    throw new ExternalError(
+      "spec.context.clusterID is missing; with the kind Namespace it must name this control plane at the broker, " +
+        "such as the UID of its namespace kube-system",
+    );
+  }
   const auth =
     credentials.source === "None"
       ? undefined
@@ -58,6 +69,7 @@ export async function brokerConfigOf(
   return {
     url,
     auth,
+    context,
     tls: { ca, serverName: tls?.overrideServerName, insecureSkipVerify: tls?.insecureSkipVerify },
   };
 }

@@ -10,6 +10,8 @@ import {
   OsbTransportError,
 } from "@klutch/osb";
 import { similarName } from "@klutch/kube-core";
+import type { Broker } from "../broker/brokers.ts";
+import { bindingContext, withContextHint } from "../broker/request-context.ts";
 import { notYet } from "../claims/waiting.ts";
 import type { BindingRef } from "./state.ts";
 
@@ -18,16 +20,18 @@ import type { BindingRef } from "./state.ts";
  * Brokers that bind applications only get the first binding's id as one, unless the spec names another: a claim has none.
  */
 export async function bind(
-  osb: OsbClient,
+  { osb, context: settings }: Pick<Broker, "osb" | "context">,
   managed: ManagedServiceBinding,
   ref: BindingRef,
   predecessor: string | undefined,
   options: CallOptions,
 ): Promise<BindOutcome> {
-  const { parameters, context, acceptsIncomplete } = managed.spec.forProvider;
+  const { parameters, acceptsIncomplete } = managed.spec.forProvider;
+  const context = bindingContext(managed, settings);
   const bindResource = bindResourceOf(managed);
   const request = { ...ref, parameters, context, acceptsIncomplete, bindResource };
-  const send = (sent: BindRequest): Promise<BindOutcome> => bindAfter(osb, sent, predecessor, options);
+  const send = (sent: BindRequest): Promise<BindOutcome> =>
+    withContextHint(managed, settings, () => bindAfter(osb, sent, predecessor, options));
   try {
     return await send(request);
   } catch (error) {

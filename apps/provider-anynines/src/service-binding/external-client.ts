@@ -61,7 +61,7 @@ export class ServiceBindingClient implements ExternalClient {
       ...options,
       broker,
       state: this.#state,
-      bind: (ref, predecessor, call) => bind(broker.osb, managed, ref, predecessor, call),
+      bind: (ref, predecessor, call) => bind(broker, managed, ref, predecessor, call),
       bindablePlan: () => this.#bindablePlan(),
     });
     this.#observer = new BindingObserver({
@@ -93,7 +93,7 @@ export class ServiceBindingClient implements ExternalClient {
       done: { ...missingChange(undefined), ...createdChange(target) },
     };
     const send = async (): Promise<Observed> => {
-      const outcome = await bind(this.#broker.osb, managed, state.ref, undefined, options);
+      const outcome = await bind(this.#broker, managed, state.ref, undefined, options);
       if (outcome.kind === "done") state.adopt(outcome.credentials);
       return outcomeOf(outcome);
     };

@@ -7,13 +7,17 @@ import {
   ExternalError,
   type Observation,
 } from "@klutch/crossplane";
+import { isGone } from "@klutch/osb";
 import { type Broker, brokerFor } from "../broker/brokers.ts";
+import { brokerText } from "../operations/answers.ts";
 import { outcomeOf } from "../operations/operations.ts";
 import type { Observed, Report } from "../operations/step.ts";
-import { changeOf, planNameOf, planOf } from "../broker/plan-lookup.ts";
+import { changeOf, livingPlan, type PlanIds, planNameOf, planOf } from "../broker/plan-lookup.ts";
+import { instanceContext, type RequestContext, withContextHint } from "../broker/request-context.ts";
 import { nextInstanceChange, provisionedAsChange } from "../records/annotations.ts";
 import { InstanceObserver, type InstanceObserverOptions } from "./observe.ts";
-import { deprovisionRequest, idsOf, type PlanIds, provisionRequest, updateRequest } from "./requests.ts";
+import { madeElsewhere } from "./made-elsewhere.ts";
+import { deprovisionRequest, idsOf, provisionRequest, updateRequest } from "./requests.ts";
 import { InstanceState } from "./state.ts";
 import { checkNotRestored, checkUnused, type InstanceUsers } from "../claims/waiting.ts";
 
@@ -55,7 +59,7 @@ export class ServiceInstanceClient implements ExternalClient {
       if (state.operation !== undefined) return;
     }
     const plan = idsOf(await planOf(this.#broker, state.managed, options));
-    const request = provisionRequest(state.managed, state.instanceId, plan);
+    const request = provisionRequest(state.managed, state.instanceId, plan, this.#context());
     const { instanceId, parameters } = request;
     state.updateAtProvider({ instanceId, ...plan, parameters, state: "deploying" });
     const sent = state.sentParameters();
@@ -69,7 +73,8 @@ export class ServiceInstanceClient implements ExternalClient {
         return { ...done, ...state.usageBegin() };
       },
     };
-    const send = async (): Promise<Observed> => outcomeOf(await this.#broker.osb.provision(request, options));
+    const send = async (): Promise<Observed> =>
+      outcomeOf(await this.#hinted(() => this.#broker.osb.provision(request, options)));
     const said = await state.operations.begin({ type: "create", target: plan, also, send }, options);
     if (said.kind === "done") state.updateAtProvider({ state: "provisioned" });
   }
@@ -77,17 +82,20 @@ export class ServiceInstanceClient implements ExternalClient {
   async update(options: CallOptions): Promise<void> {
     checkNotRestored(this.#users().restores, "it is changed");
     const state = this.#state;
-    const plan = idsOf(await planOf(this.#broker, state.managed, options));
+    const catalog = await this.#broker.catalog(options);
+    const wanted = livingPlan(catalog, state.managed.spec.forProvider, state.made);
+    const plan: PlanIds = { serviceId: wanted.serviceId, planId: wanted.planId };
     const { serviceId = plan.serviceId, planId = plan.planId } = state.atProvider;
     if (serviceId !== plan.serviceId) {
       throw new ExternalError(
-        "the service of an instance cannot be changed; create a new instance and move the data",
+        "the service of an instance cannot be changed; create a new instance and move the data " +
+          brokerText(`(the instance is of the service id ${serviceId}, the spec of ${plan.serviceId})`),
         { reason: "Refused" },
       );
     }
-    const request = updateRequest(state.managed, state.instanceId, plan, state.parameterChanges());
+    const changes = state.parameterChanges();
+    const request = updateRequest(state.managed, state.instanceId, plan, changes, this.#context());
     const sent = state.sentParameters();
-    const catalog = await this.#broker.catalog(options);
     const before = { ...sent.before, ...state.usageAsk(planNameOf(catalog, planId)) };
     const description = changeOf(catalog, planId, plan.planId);
     await state.operations.begin(
@@ -103,7 +111,7 @@ export class ServiceInstanceClient implements ExternalClient {
             return { ...sent.done, ...state.usageBegin() };
           },
         },
-        send: async () => outcomeOf(await this.#broker.osb.update(request, options)),
+        send: async () => outcomeOf(await this.#hinted(() => this.#broker.osb.update(request, options))),
       },
       options,
     );
@@ -133,9 +141,24 @@ export class ServiceInstanceClient implements ExternalClient {
         return state.usageEnd();
       },
     };
-    const send = async (): Promise<Observed> =>
-      outcomeOf(await this.#broker.osb.deprovision(request, options));
+    const send = async (): Promise<Observed> => {
+      try {
+        return outcomeOf(await this.#broker.osb.deprovision(request, options));
+      } catch (error) {
+        const elsewhere = isGone(error) ? madeElsewhere(state.managed, state.recordedPlan) : undefined;
+        if (elsewhere === undefined) throw error;
+        throw new ExternalError(elsewhere, { reason: "Refused", cause: error });
+      }
+    };
     return state.operations.begin({ type, target, also, send }, options);
+  }
+
+  #context(): RequestContext {
+    return instanceContext(this.#state.managed, this.#broker.context);
+  }
+
+  #hinted<T>(send: () => Promise<T>): Promise<T> {
+    return withContextHint(this.#state.managed, this.#broker.context, send);
   }
 
   /** Plan of the instance that exists or was asked for; before that, the plan of the spec. */

@@ -6,7 +6,7 @@ import type { Broker } from "../broker/brokers.ts";
 import { toExternalError } from "../operations/answers.ts";
 import { failureMessage } from "../operations/operations.ts";
 import type { Report, Working } from "../operations/step.ts";
-import { planOf } from "../broker/plan-lookup.ts";
+import { livingPlan } from "../broker/plan-lookup.ts";
 import { missingChange, nextInstanceChange } from "../records/annotations.ts";
 import type { Operation } from "../records/operation.ts";
 import { kubectlTarget } from "../provider-config/reference.ts";
@@ -154,15 +154,17 @@ export class InstanceObserver {
     if (isUnknown || (isDeleting && known === "deleted"))
       return state.observation({ exists: false, ready: isDeleting ? "deleting" : "creating" }, known);
     if (isDeleting) return state.observation({ exists: true, upToDate: true, ready: "unavailable" }, known);
-    const { service, plan } = await planOf(this.#options.broker, state.managed, options);
-    const isThere = await this.#isThere(service.instancesRetrievable, options);
+    const catalog = await this.#options.broker.catalog(options);
+    const plan = livingPlan(catalog, state.managed.spec.forProvider, state.made);
+    const isThere = await this.#isThere(plan.instancesRetrievable, options);
     if (!isThere && state.hasLeftovers) return state.observation({ exists: false, ready: "creating" }, known);
     if (!isThere) return this.#observeMissing();
-    const upToDate = state.atProvider.planId === plan.id && state.parameterChanges() === undefined;
+    const upToDate = state.atProvider.planId === plan.planId && state.parameterChanges() === undefined;
     // Also of an instance that another provider made.
     const sent = upToDate ? state.sentParameters().done : {};
     await state.annotations.write({ ...missingChange(undefined), ...sent });
-    return state.observation({ exists: true, upToDate, ready: "available" }, "provisioned");
+    const found = { exists: true, upToDate, ready: "available", message: plan.notice } as const;
+    return state.observation(found, "provisioned");
   }
 
   /** As the broker says, or as it last said when that is not long ago. */

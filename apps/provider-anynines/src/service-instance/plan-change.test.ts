@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ServiceInstance } from "@klutch/api";
+import { type ServiceInstance, usageAnnotation } from "@klutch/api";
 import type { Observation } from "@klutch/crossplane";
 import { systemClock } from "@klutch/kube";
-import { type LastOperation, type OsbClient, OsbError, type Outcome } from "@klutch/osb";
+import { type Catalog, type LastOperation, type OsbClient, OsbError, type Outcome } from "@klutch/osb";
 import { RestPace } from "../broker/rest-pace.ts";
 import { catalogOf, wantedOf } from "../testing/catalog.ts";
 import { ServiceInstanceClient } from "./external-client.ts";
@@ -20,6 +20,8 @@ class PlanChange {
   answer: () => Promise<Outcome> = () => Promise.resolve({ kind: "accepted", operation: "update" });
   readonly asked: (string | undefined)[] = [];
   readonly sent: unknown[] = [];
+  readonly sentFor: unknown[] = [];
+  catalog: Catalog = catalog;
   #managed: ServiceInstance = {
     apiVersion: "dataservices.anynines.com/v1",
     kind: "ServiceInstance",
@@ -31,8 +33,10 @@ class PlanChange {
   };
 
   readonly #osb = {
-    update: ({ parameters }: Parameters<OsbClient["update"]>[0]): Promise<Outcome> => {
+    update: (request: Parameters<OsbClient["update"]>[0]): Promise<Outcome> => {
+      const { parameters, serviceId, planId } = request;
       this.sent.push(parameters);
+      this.sentFor.push([serviceId, planId]);
       return this.answer();
     },
     lastOperation: ({ planId }: Parameters<OsbClient["lastOperation"]>[0]): Promise<LastOperation> => {
@@ -55,10 +59,23 @@ class PlanChange {
     };
   }
 
+  /** Records the plan of the spec as the one that the instance has. */
+  recordPlan(): void {
+    const { metadata, spec } = this.#managed;
+    const open = {
+      service: "service",
+      plan: spec.forProvider.planName,
+      config: "c",
+      from: "2026-11-01T00:00:00Z",
+    };
+    const annotations = { [usageAnnotation]: JSON.stringify({ closed: [], open }) };
+    this.#managed = { ...this.#managed, metadata: { ...metadata, annotations } };
+  }
+
   async reconcile(): Promise<Observation> {
     const client = new ServiceInstanceClient({
       managed: this.#managed,
-      broker: { osb: this.#osb, catalog: () => Promise.resolve(catalog) },
+      broker: { osb: this.#osb, catalog: () => Promise.resolve(this.catalog) },
       updateCriticalAnnotations: (annotations) => {
         const { metadata } = this.#managed;
         const written = Object.entries({ ...metadata.annotations, ...annotations });
@@ -137,4 +154,61 @@ test("a parameter that the broker may have got is taken back, also when it refus
   change.edit("small", {});
   await change.reconcile();
   assert.deepEqual(change.sent, [{ wrong: 2 }, { wrong: 2 }, { wrong: null }]);
+});
+
+const withoutPlan = catalogOf({ instancesRetrievable: false }, [plan("big")]);
+
+/** An instance of plan small, as a person made it. */
+function atRest(): PlanChange {
+  const living = new PlanChange();
+  living.edit("small", {});
+  living.recordPlan();
+  living.answer = () => Promise.resolve({ kind: "done" });
+  return living;
+}
+
+for (const [what, catalogNow] of [
+  ["withdraws its plan", withoutPlan],
+  ["withdraws its service", catalogOf({ name: "other", instancesRetrievable: false }, [plan("big")])],
+  [
+    "has two plans of its name",
+    catalogOf({ instancesRetrievable: false }, [plan("small"), { ...plan("small"), id: "twin" }]),
+  ],
+] as const) {
+  test(`an instance whose broker ${what} goes on with what it has, and its parameters can change`, async () => {
+    const living = atRest();
+    living.catalog = catalogNow;
+    const { ready, upToDate } = await living.reconcile();
+    assert.deepEqual([ready, upToDate, living.sentFor], ["available", true, []]);
+    living.edit("small", { kept: 1 });
+    await living.reconcile();
+    assert.deepEqual(living.sentFor, [["s", "small-id"]]);
+    assert.equal(living.planId, "small-id");
+  });
+}
+
+test("a living instance says that its plan is withdrawn, and can change to one that is offered", async () => {
+  const living = atRest();
+  living.catalog = withoutPlan;
+  const { message } = await living.reconcile();
+  assert.match(message ?? "", /^it goes on as it was made, although no entry for the plan name "small"/);
+  living.edit("big", {});
+  assert.equal((await living.reconcile()).message, undefined);
+  assert.deepEqual(living.sentFor, [["s", "big-id"]]);
+});
+
+test("an instance whose service has another id now keeps its own, and is never sent to the other", async () => {
+  const living = atRest();
+  const [service] = catalog.services;
+  assert.ok(service !== undefined);
+  living.catalog = { services: [{ ...service, id: "other" }] };
+  assert.match(
+    (await living.reconcile()).message ?? "",
+    /has "service" under another id than this instance$/,
+  );
+  living.edit("small", { kept: 1 });
+  await living.reconcile();
+  assert.deepEqual(living.sentFor, [["s", "small-id"]]);
+  living.edit("big", {});
+  await assert.rejects(living.reconcile(), /cannot be changed.*of the service id s, the spec of other/);
 });

@@ -1,9 +1,11 @@
 /** Holds the state of one instance during a reconcile: from the managed resource, its critical annotations, and the broker. */
 import {
+  recordedPlanOf,
   type ServiceInstance,
   type ServiceInstanceObservation,
   type Usage,
   usageAnnotation,
+  type UsedPlan,
   usageAsked,
   usageBegun,
   usageEnded,
@@ -14,7 +16,7 @@ import type { CriticalAnnotationUpdate, Observation } from "@klutch/crossplane";
 import type { Clock } from "@klutch/kube";
 import { wholeSeconds } from "@klutch/kube-core";
 import type { Broker } from "../broker/brokers.ts";
-import { maximumPollingSeconds } from "../broker/plan-lookup.ts";
+import { type MadeInstance, maximumPollingSeconds, type PlanIds } from "../broker/plan-lookup.ts";
 import { afterCall, toExternalError } from "../operations/answers.ts";
 import { type Also, Operations, operationSlot, pollOf } from "../operations/operations.ts";
 import type { Operation } from "../records/operation.ts";
@@ -27,7 +29,7 @@ import {
   sentParametersChange,
   usageChange,
 } from "../records/annotations.ts";
-import { parameterChanges, type PlanIds } from "./requests.ts";
+import { parameterChanges } from "./requests.ts";
 
 /** An observation without what `InstanceState` adds; `upToDate` is false unless said otherwise. */
 export type Finding = Omit<Observation, "upToDate" | "status"> & { readonly upToDate?: boolean | undefined };
@@ -122,6 +124,21 @@ export class InstanceState {
     return { ...(serviceId === undefined ? {} : { serviceId }), ...(planId === undefined ? {} : { planId }) };
   }
 
+  /** The plan and broker that the instance has by its record. */
+  get recordedPlan(): UsedPlan | undefined {
+    return recordedPlanOf(this.#withUsage);
+  }
+
+  /** The instance as the broker has it, and whether its spec names that by record. */
+  get made(): MadeInstance {
+    const { serviceId, planId } = this.#atProvider;
+    const recorded = this.recordedPlan;
+    const { service, plan } = usedPlanOf(this.managed);
+    const isAsMade =
+      recorded === undefined ? undefined : recorded.service === service && recorded.plan === plan;
+    return { ids: { serviceId, planId }, isAsMade };
+  }
+
   updateAtProvider(fields: ServiceInstanceObservation): void {
     this.#atProvider = { ...this.#atProvider, ...fields };
   }
@@ -185,12 +202,16 @@ export class InstanceState {
     return isUsed ? usageChange(usageEnded(usage, this.annotations.missing?.since ?? this.#clock.now())) : {};
   }
 
-  /** As it was last written in this reconcile. */
   get #usage(): Usage {
+    return usageOf(this.#withUsage);
+  }
+
+  /** The managed resource with its usage as it was last written in this reconcile. */
+  get #withUsage(): ServiceInstance {
     const annotations = { ...this.managed.metadata.annotations };
     const text = this.annotations.get(usageAnnotation);
     if (text !== undefined) annotations[usageAnnotation] = text;
-    return usageOf({ ...this.managed, metadata: { ...this.managed.metadata, annotations } });
+    return { ...this.managed, metadata: { ...this.managed.metadata, annotations } };
   }
 
   /** Before a call the broker may get the new names and hold the old ones; when it is done, it has the new ones only, else the old. */

@@ -9,9 +9,14 @@ import { usedInstance } from "../testing/usage-provider.ts";
 import { costsOf, createPricesController } from "./cost-per-hour.ts";
 
 const now = Date.UTC(2026, 10, 11);
+const at = { now, hasConfig: (key: string) => key !== "gone" };
 
-function existing(plan: string, annotations: Readonly<Record<string, string>> = {}): ServiceInstance {
-  const open = { service: "pg", plan, config: "c", from: "2026-11-01T00:00:00Z" };
+function existing(
+  plan: string,
+  annotations: Readonly<Record<string, string>> = {},
+  config = "c",
+): ServiceInstance {
+  const open = { service: "pg", plan, config, from: "2026-11-01T00:00:00Z" };
   const object = usedInstance("one", "team", plan);
   return {
     ...object,
@@ -31,9 +36,15 @@ const price = (plan: string, perHour: string) => ({
 test("existing instances with a price cost it per hour; lost ones and those without a price cost nothing", () => {
   const lost = existing("small", { [missingAnnotation]: JSON.stringify({ since: now, confirmed: true }) });
   const all = [existing("small"), existing("small"), lost, existing("huge")];
-  assert.deepEqual(costsOf(all, [price("small", "0.5")], now), [
-    { labels: { service: "pg", plan: "small", currency: "EUR" }, value: 1 },
+  assert.deepEqual(costsOf(all, [price("small", "0.5")], at), [
+    { labels: { service: "pg", plan: "small", config: "c", currency: "EUR" }, value: 1 },
   ]);
+});
+
+test("costs are told by broker, and those of a ProviderConfig that is gone together", () => {
+  const all = ["c", "eu-1", "eu-1", "gone"].map((config) => existing("small", {}, config));
+  const costs = costsOf(all, [price("small", "0.5")], at).map(({ labels, value }) => [labels.config, value]);
+  assert.deepEqual(Object.fromEntries(costs), { c: 0.5, "eu-1": 1, other: 0.5 });
 });
 
 test("10,000 plans are 101 series, and no cost is lost", () => {
@@ -41,7 +52,7 @@ test("10,000 plans are 101 series, and no cost is lost", () => {
   const costs = costsOf(
     plans.map((plan) => existing(plan)),
     plans.map((plan) => price(plan, "0.25")),
-    now,
+    at,
   );
   assert.equal(costs.length, 101);
   assert.equal(
@@ -65,6 +76,7 @@ test("the price list is read again each minute; one with a fault costs nothing a
     client,
     namespace,
     instances,
+    hasConfig: at.hasConfig,
     clock,
     logger,
     metrics,
@@ -88,12 +100,18 @@ test("the price list is read again each minute; one with a fault costs nothing a
     await clock.advance(150_000);
   };
   await setPrice("0.5");
-  assert.match(await metrics.text(), /klutch_cost_per_hour\{service="pg",plan="small",currency="EUR"\} 0\.5/);
+  assert.match(
+    await metrics.text(),
+    /klutch_cost_per_hour\{service="pg",plan="small",config="c",currency="EUR"\} 0\.5/,
+  );
   await setPrice("-1");
   assert.doesNotMatch(await metrics.text(), /klutch_cost_per_hour\{/);
   assert.equal(log.filter((line) => line.includes("price list has faults")).length, 1);
   await setPrice("2");
-  assert.match(await metrics.text(), /klutch_cost_per_hour\{service="pg",plan="small",currency="EUR"\} 2/);
+  assert.match(
+    await metrics.text(),
+    /klutch_cost_per_hour\{service="pg",plan="small",config="c",currency="EUR"\} 2/,
+  );
 });
 
 test("a provider that may not read the list says so once, and goes on", async (t) => {
@@ -110,6 +128,7 @@ test("a provider that may not read the list says so once, and goes on", async (t
     },
     namespace: "crossplane-system",
     instances: () => [],
+    hasConfig: at.hasConfig,
     clock,
     logger,
     metrics: createMetrics(),

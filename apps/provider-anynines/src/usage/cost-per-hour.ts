@@ -11,7 +11,7 @@ import {
   priceListName,
   readPriceList,
 } from "@klutch/services";
-import type { Sample } from "@klutch/telemetry";
+import { otherValue, type Sample } from "@klutch/telemetry";
 import * as declarations from "../metrics.ts";
 
 /** Dependencies of `createPricesController`. */
@@ -21,22 +21,25 @@ export interface PricesOptions extends Runtime {
   readonly namespace: string;
   /** The existing instances, as far as the caches show. */
   readonly instances: () => Iterable<ServiceInstance>;
+  /** Tells whether a ProviderConfig has this key. */
+  readonly hasConfig: (key: string) => boolean;
 }
 
 const readAgainMs = 60_000;
 /** Plans with series of their own, the dearest ones; the rest are `other`. */
 const mostPlans = 100;
-const other = "other";
 
 /** Labels of the metric. */
-export type CostLabel = "service" | "plan" | "currency";
+export type CostLabel = "service" | "plan" | "config" | "currency";
 
 /** Reads the price list each minute. With a list that has faults there is no cost, and one warning for each version of it. */
 export function createPricesController(options: PricesOptions): Controller {
-  const { client, namespace, instances, clock } = options;
+  const { client, namespace, instances, clock, hasConfig } = options;
   let prices: readonly PlanPrice[] = [];
   let warned: string | undefined;
-  options.metrics.read(declarations.costPerHour, () => costsOf(instances(), prices, clock.now()));
+  options.metrics.read(declarations.costPerHour, () =>
+    costsOf(instances(), prices, { now: clock.now(), hasConfig }),
+  );
   const reconcile: Reconcile = async (_key, { signal, logger }) => {
     const ref = { namespace, name: priceListName };
     let text: string | undefined;
@@ -71,11 +74,11 @@ function pricesIn(text: string): ReturnType<typeof readPriceList> {
   }
 }
 
-/** Returns a sample for each plan that has a price and an instance. Labels come from the operator's list only. */
+/** Returns a sample for each plan at a broker that has a price and an instance. Labels come from the operator's list and ProviderConfigs only. */
 export function costsOf(
   instances: Iterable<ServiceInstance>,
   prices: readonly PlanPrice[],
-  now: number,
+  { now, hasConfig }: Pick<PricesOptions, "hasConfig"> & { readonly now: number },
 ): readonly Sample<CostLabel>[] {
   if (prices.length === 0) return [];
   const book = new PriceBook(prices);
@@ -90,12 +93,13 @@ export function costsOf(
     const price = open === undefined ? undefined : book.at(open.service, open.plan, month);
     if (open === undefined || price === undefined || missingSince(instance) !== undefined) continue;
     const { service, plan } = open;
-    add({ service, plan, currency: price.currency }, costOf(price, 3_600n));
+    const config = hasConfig(open.config) ? open.config : otherValue;
+    add({ service, plan, config, currency: price.currency }, costOf(price, 3_600n));
   }
   const dearest = [...sums.values()].toSorted((one, another) => (one.micros < another.micros ? 1 : -1));
   for (const { labels, micros } of dearest.slice(mostPlans)) {
     sums.delete(JSON.stringify(labels));
-    add({ ...labels, service: other, plan: other }, micros);
+    add({ ...labels, service: otherValue, plan: otherValue, config: otherValue }, micros);
   }
   return [...sums.values()].map(({ labels, micros }) => ({ labels, value: Number(micros) / 1_000_000 }));
 }

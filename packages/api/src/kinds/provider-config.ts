@@ -33,12 +33,21 @@ export interface CredentialSource<Ref = SecretKeySelector> {
   readonly fs?: { readonly path: string } | undefined;
 }
 
+/** Says who requests to a broker are for. */
+export interface ProviderConfigContext {
+  readonly kind: "Organization" | "Namespace" | "None";
+  /** Needed with `Namespace`. */
+  readonly clusterID?: string | undefined;
+}
+
 /** Spec of a ProviderConfig or ClusterProviderConfig of either generation. */
 export interface ProviderConfigSpec<Ref = SecretKeySelector> {
   /** Base URL of the backend, http or https. */
   readonly url: string;
   readonly serviceType: "servicebroker" | "backupmanager";
   readonly healthCheckEndpoint?: string | undefined;
+  /** Default: `Organization`. */
+  readonly context?: ProviderConfigContext | undefined;
   readonly providerCredentials: {
     readonly source: "None" | "Secret" | "InjectedIdentity" | "Environment" | "Filesystem";
     readonly username: CredentialSource<Ref>;
@@ -135,6 +144,32 @@ const healthCheckEndpoint = string({
     "Path that answers 2xx while the backend is healthy. Without it a broker's catalog is read, and a backup manager's /instances.",
 });
 
+const context: Schema<ProviderConfigContext> = object(
+  {
+    kind: oneOf(["Organization", "Namespace", "None"], {
+      description:
+        "Organization: organization_guid and space_guid, also in the context. Namespace: a context with the namespace of the claim and clusterid instead. None: neither.",
+    }),
+  },
+  {
+    clusterID: string({
+      description:
+        "Sent as clusterid with the kind Namespace: a text that names this control plane at the broker.",
+      minLength: 1,
+      maxLength: 128,
+    }),
+  },
+  {
+    description: "Says to a broker whom an instance or a binding is for. Default: Organization.",
+    rules: [
+      {
+        rule: "self.kind != 'Namespace' || has(self.clusterID)",
+        message: "clusterID is required with the kind Namespace",
+      },
+    ],
+  },
+);
+
 const tlsOf = <R>(caBundle: (description: string) => Schema<R>) =>
   object(
     {},
@@ -158,13 +193,13 @@ const specText = "Where a backend is, and how to log in there.";
 /** Spec of ProviderConfigs that may name Secrets anywhere. */
 const spec: Schema<ProviderConfigSpec<SecretKeyAnywhere>> = object(
   { ...backend, providerCredentials: credentials },
-  { healthCheckEndpoint, tls: tlsOf(secretKeySelector) },
+  { healthCheckEndpoint, context, tls: tlsOf(secretKeySelector) },
   { description: `${specText} Written by operators.` },
 );
 
 const ownSpec = object(
   { ...backend, providerCredentials: ownCredentials },
-  { healthCheckEndpoint, tls: tlsOf(ownSecretKeySelector) },
+  { healthCheckEndpoint, context, tls: tlsOf(ownSecretKeySelector) },
   { description: specText },
 );
 
@@ -206,6 +241,13 @@ const configColumns = [
     priority: 1,
   },
   { name: "HEALTHY", type: "boolean", jsonPath: ".status.health.lastStatus" },
+  {
+    name: "REGION",
+    type: "string",
+    jsonPath: ".metadata.labels.klutch\\.anynines\\.com/region",
+    priority: 1,
+  },
+  { name: "USERS", type: "integer", jsonPath: ".status.users", priority: 1 },
 ] as const;
 
 const providerConfig = {

@@ -67,15 +67,18 @@ const forProvider: Schema<ServiceInstanceParameters> = object(
     }),
     planName: string({ description: "Name of the plan in the broker's catalog." }),
     organizationGuid: string({
-      description: "Sent to the broker as organization_guid, for brokers that want one.",
+      description:
+        "Sent to the broker as organization_guid, unless the ProviderConfig's context says otherwise.",
     }),
-    spaceGuid: string({ description: "Sent to the broker as space_guid, for brokers that want one." }),
+    spaceGuid: string({
+      description: "Sent to the broker as space_guid, unless the ProviderConfig's context says otherwise.",
+    }),
   },
   {
     parameters: map(anyValue(), { description: "Parameters of the instance, by the broker's names." }),
     context: map(string(), {
       description:
-        "Context of the instance, sent to the broker with platform, organization_guid and space_guid added.",
+        "Context of the instance, sent to the broker with the fields added that the ProviderConfig's context names.",
     }),
     originatingIdentity,
   },

@@ -74,7 +74,9 @@ test("the specification's example becomes a table without faults", () => {
 
 test("several services need a choice, which the error lists", () => {
   const one = recordAt(listAt(specified, "services")[0]);
-  const two = { services: [one, { ...one, id: "2", name: "other-ms-1700000000" }] };
+  const two = {
+    services: [one, { ...one, id: "2", name: "other-ms-1700000000", plans: [{ id: "3", name: "p" }] }],
+  };
   assert.match(
     faultsOf(two),
     /has 2 services: choose one with --service: "fake-service", "other-ms-1700000000"/,
@@ -99,6 +101,17 @@ test("duplicates, missing lists and unusable names are faults with field and val
   assert.match(faultsOf(plans()), /plans: is a list of 0, expected at least one plan/);
   const both = tableOf(plans({ id: "1", name: "a b\u0007" }, { id: "2", name: "right" }));
   assert.match(both.warnings, /plans\[0\]\.name is "a b": expected .*the plan is left out/);
+});
+
+test("ids that another service has, too, are faults of the chosen service", () => {
+  const [one] = listAt(catalogWith(undefined, { id: "1", plans: [{ id: "a", name: "a" }] }), "services");
+  const other = (ids: object): object => ({ services: [{ ...recordAt(one), name: "other", ...ids }, one] });
+  const service = String(recordAt(one)["name"]);
+  assert.match(
+    faultsOf(other({ plans: [{ id: "a", name: "b" }] }), { service }),
+    /^services\[1\]\.id: is "1", expected another id; services\[0\] has it\nservices\[1\]\.plans\[0\]\.id: is "a", expected another id; services\[0\]\.plans\[0\] has it$/,
+  );
+  assert.ok(tableOf(other({ id: "2", plans: [{ id: "b", name: "a" }] }), { service }).text.length > 0);
 });
 
 test("ten thousand plans are refused until some are named", () => {

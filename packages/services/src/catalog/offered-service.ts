@@ -59,6 +59,8 @@ export function offeredService(document: unknown, choice: Choice, warn: Warn): O
   const [value, field] = chosen(document, choice.service);
   const name = withoutInstanceSuffix(value["name"]);
   if (!isName(name)) throw new CatalogError([fault(`${field}.name`, value["name"], nameRule)]);
+  const twins = idsOfOthers(document, field, value);
+  if (twins.length > 0) throw new CatalogError(twins);
   const plans = plansOf(value, field, choice.plans, warn);
   const { metadata } = value;
   for (const flag of ["bindable", "instances_retrievable", "bindings_retrievable", "plan_updateable"])
@@ -117,6 +119,36 @@ function chosen(document: unknown, wanted: string | undefined): Placed {
         .map(([{ name }, field]) => fault(`${field}.name`, name, `another name; ${one[1]} has it`)),
     );
   return one;
+}
+
+/** Returns the faults of ids of the service and its plans that another service has, too: a broker could not tell which is meant. */
+function idsOfOthers(
+  document: unknown,
+  field: string,
+  service: Readonly<Record<string, unknown>>,
+): readonly string[] {
+  const services = new Map<unknown, string>();
+  const plans = new Map<unknown, string>();
+  for (const [index, other] of listAt(document, "services").entries()) {
+    const at = `services[${index}]`;
+    if (at === field) continue;
+    services.set(recordAt(other)["id"], at);
+    for (const [place, plan] of listAt(other, "plans").entries())
+      plans.set(recordAt(plan)["id"], `${at}.plans[${place}]`);
+  }
+  const twin = (
+    at: string,
+    { id }: Readonly<Record<string, unknown>>,
+    all: typeof plans,
+  ): readonly string[] => {
+    const other = id === undefined ? undefined : all.get(id);
+    return other === undefined ? [] : [fault(`${at}.id`, id, `another id; ${other} has it`)];
+  };
+  const own = listAt(service, "plans").map((plan) => recordAt(plan));
+  return [
+    ...twin(field, service, services),
+    ...own.flatMap((plan, index) => twin(`${field}.plans[${index}]`, plan, plans)),
+  ];
 }
 
 function plansOf(

@@ -8,9 +8,15 @@ import type { TestContext } from "node:test";
 import type { PollClock } from "@klutch/osb/internal";
 import { type CheckOptions, type CheckResult, checkBroker } from "../run.ts";
 import type { Alter } from "./breaks.ts";
-import { credentials, type FakeAnswer, fakeRequest, MemoryBroker } from "./memory-broker.ts";
+import {
+  credentials,
+  type FakeAnswer,
+  fakeRequest,
+  MemoryBroker,
+  type MemoryBrokerOptions,
+} from "./memory-broker.ts";
 
-export interface FakeServerOptions {
+export interface FakeServerOptions extends Omit<MemoryBrokerOptions, "asynchronous"> {
   readonly asynchronous?: boolean | undefined;
   readonly alter?: Alter | undefined;
   /** Tells whether the request of this number, from 1, is answered with 429 and does nothing. */
@@ -26,7 +32,7 @@ export interface FakeServer {
 }
 
 export async function startFakeServer(t: TestContext, options: FakeServerOptions = {}): Promise<FakeServer> {
-  const memory = new MemoryBroker({ asynchronous: options.asynchronous ?? true });
+  const memory = new MemoryBroker({ ...options, asynchronous: options.asynchronous ?? true });
   const {
     alter = (answer: FakeAnswer): FakeAnswer => answer,
     seize = () => false,

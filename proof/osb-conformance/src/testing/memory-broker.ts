@@ -36,7 +36,7 @@ interface Thing {
 }
 
 export const credentials = { username: "u", password: "s3cret-password" } as const;
-const operationLength = 12;
+const defaultLength = 12;
 const offeringId = "9d4b2a4e-0c51-4f33-9a0e-4d2f3c8e1a01";
 const planIds = ["9d4b2a4e-0c51-4f33-9a0e-4d2f3c8e1a02", "9d4b2a4e-0c51-4f33-9a0e-4d2f3c8e1a03"];
 
@@ -66,13 +66,42 @@ export const goodOffering: Json = {
   plans: goodPlans,
 };
 
+/** Names of the fields that a broker knows; it refuses each other one. */
+export interface KnownFields {
+  /** Fields of the context that it requires; undefined if it knows no context. */
+  readonly context: readonly string[] | undefined;
+}
+
+/** Kinds of a memory broker. */
+export interface MemoryBrokerOptions {
+  readonly asynchronous: boolean;
+  /** Default: it requires organisation and space, and ignores what it does not know. */
+  readonly fields?: KnownFields | undefined;
+  /** Number of requests that an operation lasts. Default 12. */
+  readonly operationLength?: number | undefined;
+}
+
+/** Fields of a body beside the context and those that the specification deprecates. */
+const knownFields: readonly string[] = [
+  "service_id",
+  "plan_id",
+  "parameters",
+  "maintenance_info",
+  "previous_values",
+  "bind_resource",
+];
+
 /** Instances and bindings by path. */
 export class MemoryBroker {
   readonly things: Map<string, Thing> = new Map();
   readonly #asynchronous: boolean;
+  readonly #fields: KnownFields | undefined;
+  readonly #operationLength: number;
 
-  constructor({ asynchronous }: { readonly asynchronous: boolean }) {
+  constructor({ asynchronous, fields, operationLength = defaultLength }: MemoryBrokerOptions) {
     this.#asynchronous = asynchronous;
+    this.#fields = fields;
+    this.#operationLength = operationLength;
   }
 
   /** Tells whether an instance or a binding is still being made. */
@@ -93,6 +122,8 @@ export class MemoryBroker {
     if (headers["authorization"] !== `Basic ${basic}`) return refusal(401, "Unauthorized");
     if (headers["x-broker-api-version"] === undefined) return refusal(400, "NoVersion");
     if (verb === "catalog") return { status: 200, body: { services: [goodOffering] } };
+    const unknown = this.#unknownField(request);
+    if (unknown !== undefined) return { status: 400, body: { error: "BadRequest", description: unknown } };
     const thing = this.things.get(path.replace(/\/last_operation$/, ""));
     if (thing?.operation !== undefined && --thing.operation.left <= 0) {
       thing.operation.end();
@@ -126,9 +157,26 @@ export class MemoryBroker {
     }
   }
 
+  /** Says which field is too many, or missing in the context. */
+  #unknownField({ body = {} }: FakeRequest): string | undefined {
+    if (this.#fields === undefined) return undefined;
+    const { context } = this.#fields;
+    const known = context === undefined ? knownFields : [...knownFields, "context"];
+    const other = Object.keys(body).find((field) => !known.includes(field));
+    if (other !== undefined) return `unknown field ${other}`;
+    const given = isObject(body["context"]) ? body["context"] : {};
+    const isRequired = context !== undefined && body["service_id"] !== undefined;
+    const missing = context?.find((field) => typeof given[field] !== "string");
+    if (isRequired && missing !== undefined) return `context.${missing} is required`;
+    const more = Object.keys(given).find((field) => context?.includes(field) !== true);
+    return more === undefined ? undefined : `unknown field context.${more}`;
+  }
+
   #create(request: FakeRequest, thing: Thing | undefined): Pick<FakeAnswer, "status" | "body"> {
     const { verb, body, path } = request;
-    const fields = ["service_id", "plan_id", ...(verb === "bind" ? [] : ["organization_guid", "space_guid"])];
+    const deprecated =
+      verb === "bind" || this.#fields !== undefined ? [] : ["organization_guid", "space_guid"];
+    const fields = ["service_id", "plan_id", ...deprecated];
     if (body === undefined || !fields.every((field) => typeof body[field] === "string"))
       return refusal(400, "BadRequest");
     if (body["service_id"] !== offeringId || !planIds.includes(String(body["plan_id"])))
@@ -186,7 +234,7 @@ export class MemoryBroker {
   }
 
   #begin(thing: Thing, name: string, end: () => void): Pick<FakeAnswer, "status" | "body"> {
-    thing.operation = { name, left: operationLength, end };
+    thing.operation = { name, left: this.#operationLength, end };
     return accepted(thing.operation);
   }
 }
