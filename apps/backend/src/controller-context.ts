@@ -21,6 +21,7 @@ import type { IsGranted } from "./authorization/grants.ts";
 import type { Limits } from "./limits.ts";
 import type { ExportTemplates } from "./export-templates.ts";
 import type { CredentialIssuer } from "./provisioning/credentials.ts";
+import type { KnownBudgets } from "./tenants/budgets.ts";
 
 /** Caches of the provider cluster. */
 export interface Caches {
@@ -57,6 +58,8 @@ export interface ControllerContext {
   readonly credentials: CredentialIssuer;
   /** Ends of the credentials that `credentials` issued or checked. */
   readonly credentialEnds: KnownEnds;
+  /** Reports about budgets. Default: there are none. */
+  readonly budgets?: KnownBudgets | undefined;
   /** URL at which konnectors renew credentials; undefined if this backend serves no HTTP routes. */
   readonly renewalUrl: string | undefined;
   readonly consumerScope: InformerScope;

@@ -170,10 +170,11 @@ export function createControllers(
   // A revocation shows at once: the operator deletes the account, and annotates the namespace.
   bindings.watch(caches.accounts, ({ object }) => bindingsIn(object.metadata.namespace ?? ""));
   bindings.watch(caches.namespaces, ({ object }) => bindingsIn(object.metadata.name ?? ""));
+  const events = createEventRecorder({ ...context, logger, component: "klutch-backend" });
   const tenants = createTenantController(
     context,
     { bindings, mappings, waitingIn },
-    { groups: byTenant, logger, metrics, tracer },
+    { groups: byTenant, logger, metrics, tracer, events },
   );
   const canary = createCanaryController(context, { groups: byTenant, logger, metrics });
   const announcements = createAnnouncementController(context, { groups: byTenant, logger, metrics });
@@ -183,7 +184,6 @@ export function createControllers(
     if (isOffered) announceSoon(announcements, caches);
   });
   const ofTenants = [requests, exports, mappings, grants, bindings, tenants, canary, announcements];
-  const events = createEventRecorder({ ...context, logger, component: "klutch-backend" });
   const rollouts = createRolloutController({ ...context, events }, { logger, metrics });
   return [...ofTenants, templateStates, appClusters, rollouts];
 }

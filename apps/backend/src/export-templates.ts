@@ -7,6 +7,7 @@ import {
 } from "@klutch/api";
 import { conditionsOf, findCondition, type KubeObject, plainText } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
+import type { Prices } from "./cost/prices.ts";
 import { offeredApi, type OfferedApi, offerFault, type OfferScopes, templateRefOf } from "./offered-api.ts";
 
 /** An API with a template that does not offer it now. */
@@ -23,6 +24,7 @@ export class ExportTemplates {
   readonly #templates: Pick<Informer<APIServiceExportTemplate>, "get" | "list">;
   readonly #crds: Pick<Informer<KubeObject>, "get">;
   readonly #scopes: OfferScopes;
+  readonly #prices: Pick<Prices, "plansOf"> | undefined;
   /** Answers by kind, because to read a schema takes milliseconds and every page of every person asks for all of them. */
   readonly #known = new WeakMap<
     KubeObject,
@@ -33,10 +35,13 @@ export class ExportTemplates {
     readonly templates: Pick<Informer<APIServiceExportTemplate>, "get" | "list">;
     readonly crds: Pick<Informer<KubeObject>, "get">;
     readonly scopes: OfferScopes;
+    /** Default: there are no prices. */
+    readonly prices?: Pick<Prices, "plansOf"> | undefined;
   }) {
     this.#templates = parts.templates;
     this.#crds = parts.crds;
     this.#scopes = parts.scopes;
+    this.#prices = parts.prices;
   }
 
   /** The template with the key `namespace/name`. */
@@ -44,13 +49,21 @@ export class ExportTemplates {
     return this.#templates.get(key);
   }
 
-  /** Sorted by CRD name, each once. Cluster-scoped APIs only where the agent watches the whole cluster. */
+  #withPrices(offer: OfferedApi): OfferedApi {
+    const plans = this.#prices?.plansOf(this.#crds.get(crdNameOf(offer))) ?? [];
+    const prices = plans.flatMap(({ name: plan, services, perMonth }) =>
+      perMonth === undefined ? [] : [{ plan, services, perMonth }],
+    );
+    return prices.length === 0 ? offer : { ...offer, prices };
+  }
+
+  /** Sorted by CRD name, each once, with prices. Cluster-scoped APIs only where the agent watches the whole cluster. */
   list(): readonly OfferedApi[] {
     const offers = new Map<string, OfferedApi>();
     for (const template of this.#inOrder()) {
       const { group, resource } = template.spec.APIServiceSelector;
       const offer = this.find(group ?? "", resource);
-      if (offer !== undefined) offers.set(crdNameOf(offer), offer);
+      if (offer !== undefined) offers.set(crdNameOf(offer), this.#withPrices(offer));
     }
     return [...offers.entries()]
       .toSorted(([left], [right]) => (left < right ? -1 : 1))

@@ -11,7 +11,7 @@ import {
   clusterBindings,
   clusterNameAnnotation,
   grants,
-  consoleRules,
+  costRules,
   identityAnnotation,
   serviceNamespaceAnnotation,
   tenantName,
@@ -31,8 +31,8 @@ import {
 import { allowPeople, roleObject, ruleOn, secretObject, waitFor } from "@klutch/kube-testing";
 import type { Viewer } from "@klutch/overview";
 import { silentLogger } from "@klutch/telemetry";
-import { watchCost } from "./cost.ts";
-import { watching } from "./watching.ts";
+import { watchCost } from "../cost/sources.ts";
+import { watching } from "../watching.ts";
 import { TestBrowser } from "../testing/browser.ts";
 import { addressOf, type DexPerson, prepareDex, subjectOf } from "../testing/dex.ts";
 import { databases } from "../testing/provider.ts";
@@ -288,15 +288,16 @@ test("cost shows this month's bill of all to those who may list ledgers, and a m
   assert.equal((await get(await logIn("mallory"), "api/rows/cost")).status, 403);
 });
 
-test("the bill waits for the console's role, which is enough for it and opens no other ConfigMap", async () => {
+test("the bill waits for the backend's rules of cost, which are enough for it and open no other ConfigMap", async () => {
   const account = { namespace: "crossplane-system", name: "console" };
   await using narrow = await boundAccount(cluster, account);
-  const { sources, caches } = watchCost(narrow, { list: () => [] }, silentLogger);
+  const { sources, prices, usage } = watchCost(narrow, { list: () => [] }, silentLogger);
+  const caches = [...prices, ...usage];
   const abort = new AbortController();
   const running = watching("bill", caches).start({ signal: abort.signal });
   await waitFor("a refusal", () => caches.every((cache) => cache.status().lastError !== undefined));
   assert.ok(!sources.areListed());
-  await client.create(clusterRoles, roleObject({ name: "console" }, consoleRules));
+  await client.create(clusterRoles, roleObject({ name: "console" }, costRules));
   await waitFor("the objects of the bill", () => sources.areListed());
   assert.equal([...sources.prices.list()].length, 1);
   assert.equal([...sources.ledgers.list()].length, 2);
