@@ -4,14 +4,16 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import {
   apiServiceExportRequests,
   apiServiceExportTemplates,
   appClusterBindingAnnotation,
   clusterBindings,
   clusterNameAnnotation,
-  grants,
   costRules,
+  crdNameOf,
+  grants,
   identityAnnotation,
   serviceNamespaceAnnotation,
   tenantName,
@@ -23,9 +25,11 @@ import {
   clusterRoleBindings,
   clusterRoles,
   configMaps,
+  customResourceDefinitions,
   type DynamicObject,
   events,
   namespaces,
+  recordsAt,
   secrets,
 } from "@klutch/kube-core";
 import { allowPeople, roleObject, ruleOn, secretObject, waitFor } from "@klutch/kube-testing";
@@ -69,8 +73,16 @@ const flags = [
   `--console-assets=${folder}`,
   "--console-actions",
 ];
-// Before the console looks at them.
+// Before the console looks at them. The API server takes any number of seconds that is not negative.
 await recordUsage(client, { mine: "small", theirs: "theirs-only" });
+const month = new Date().toISOString().slice(0, 7);
+const lie = { service: "pg", plan: "small", config: "broker", month, seconds: 2 ** 53 - 1, ended: 1 };
+await client.create<DynamicObject>(usageLedgers, {
+  apiVersion: "dataservices.anynines.com/v1",
+  kind: "UsageLedger",
+  metadata: { name: "theirs.damaged" },
+  spec: { namespace: "theirs", year: 2026, rows: [lie] },
+});
 
 const first = await start("one", ...flags);
 const second = await start("two", ...flags);
@@ -270,11 +282,51 @@ test("audit shows what the backend says of a Tenant, to those who may list Event
   await client.mergePatch(namespaces, { name: "theirs" }, marked(null));
 });
 
+test("an offer shows its plans with their prices, and a damaged ledger is a problem for those who may list ledgers", async () => {
+  const [all, member] = [await logIn("operator"), await logIn("developer")];
+  const crd = { name: crdNameOf({ group: databases.group, resource: databases.plural }) };
+  const rules = [
+    {
+      rule: '!has(self.plan) || self.plan in ["small", "theirs-only"]',
+      message: "Unsupported plan used for x",
+    },
+    { rule: '!has(self.service) || self.service in ["pg"]', message: "Unsupported service used for x" },
+  ];
+  const found = await client.get<DynamicObject>(customResourceDefinitions, crd);
+  const [version] = recordsAt(found, "spec", "versions");
+  const schema = {
+    type: "object",
+    properties: {
+      status: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+      spec: {
+        type: "object",
+        properties: { service: { type: "string" }, plan: { type: "string" } },
+        "x-kubernetes-preserve-unknown-fields": true,
+        "x-kubernetes-validations": rules,
+      },
+    },
+  };
+  await client.mergePatch(customResourceDefinitions, crd, {
+    spec: { versions: [{ ...version, schema: { openAPIV3Schema: schema } }] },
+  });
+  const priced = [
+    { name: "small", words: "", perMonth: { amount: "365.00", currency: "EUR" } },
+    { name: "theirs-only", words: "" },
+  ];
+  for (const browser of [all, member])
+    await waitFor("the plans", async () => {
+      const { rows } = (await get(browser, "api/rows/offers")).body;
+      return isDeepStrictEqual(rows[0]?.plans, priced);
+    });
+  const problems = await idsOf(all, "problems");
+  assert.ok(problems.includes("cost/theirs.damaged"), problems.join());
+  assert.ok(!(await idsOf(member, "problems")).some((id) => id.startsWith("cost/")));
+});
+
 test("cost shows this month's bill of all to those who may list ledgers, and a member their own", async () => {
   const [all, member] = [await logIn("operator"), await logIn("developer")];
   await waitFor("the bill", async () => (await idsOf(all, "cost")).length === 2);
   const { rows } = (await get(member, "api/rows/cost")).body;
-  const month = new Date().toISOString().slice(0, 7);
   const words = { tenant: "mine", service: "pg", plan: "small", month };
   const cost = { amount: "5.00", currency: "EUR" };
   assert.deepEqual(
@@ -300,7 +352,7 @@ test("the bill waits for the backend's rules of cost, which are enough for it an
   await client.create(clusterRoles, roleObject({ name: "console" }, costRules));
   await waitFor("the objects of the bill", () => sources.areListed());
   assert.equal([...sources.prices.list()].length, 1);
-  assert.equal([...sources.ledgers.list()].length, 2);
+  assert.equal([...sources.ledgers.list()].length, 3);
   await assert.rejects(narrow.list(configMaps, { namespace: account.namespace }), /forbidden/);
   abort.abort();
   await running;
