@@ -11,17 +11,18 @@ import {
   type InformerScope,
   type KonnectorRollout,
   type Tenant,
+  type TenantBudget,
 } from "@klutch/api";
 import type { Clock, KubeClient } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
+import type { BudgetState } from "@klutch/services/prices";
 import type { Audit } from "./audit/audit.ts";
 import type { MayAdd } from "./authorization/additions.ts";
 import type { IsGranted } from "./authorization/grants.ts";
 import type { Limits } from "./limits.ts";
 import type { ExportTemplates } from "./export-templates.ts";
 import type { CredentialIssuer } from "./provisioning/credentials.ts";
-import type { KnownBudgets } from "./tenants/budgets.ts";
 
 /** Caches of the provider cluster. */
 export interface Caches {
@@ -47,6 +48,24 @@ export interface KnownEnds {
   /** Returns milliseconds since the epoch, undefined for a credential that does not end; or `unknown`. */
   endOf(namespace: string): number | undefined | "unknown";
   /** Calls `handler` with the cluster namespace when an end becomes known or changes. */
+  onChange(handler: (namespace: string) => void): void;
+}
+
+/** A budget beside this month's bill. */
+export interface BudgetReport {
+  /** `YYYY-MM`, in UTC. */
+  readonly month: string;
+  /** `unread`: the usage could not be listed. */
+  readonly state: BudgetState | { readonly kind: "unread" };
+  /** Says why there are no prices at all. */
+  readonly fault: string | undefined;
+}
+
+/** Reports about budgets. */
+export interface KnownBudgets {
+  /** Returns the report, which stays the same until its words would change; undefined before the first bill. */
+  reportOf(namespace: string, budget: TenantBudget): BudgetReport | undefined;
+  /** Calls `handler` with the cluster namespace when a report changes. */
   onChange(handler: (namespace: string) => void): void;
 }
 

@@ -4,7 +4,6 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { isDeepStrictEqual } from "node:util";
 import {
   apiServiceExportRequests,
   apiServiceExportTemplates,
@@ -12,7 +11,6 @@ import {
   clusterBindings,
   clusterNameAnnotation,
   costRules,
-  crdNameOf,
   grants,
   identityAnnotation,
   serviceNamespaceAnnotation,
@@ -25,11 +23,9 @@ import {
   clusterRoleBindings,
   clusterRoles,
   configMaps,
-  customResourceDefinitions,
   type DynamicObject,
   events,
   namespaces,
-  recordsAt,
   secrets,
 } from "@klutch/kube-core";
 import { allowPeople, roleObject, ruleOn, secretObject, waitFor } from "@klutch/kube-testing";
@@ -43,6 +39,7 @@ import { databases } from "../testing/provider.ts";
 import { prepareReplicas } from "../testing/replicas.ts";
 import { createTenant, exportRequest, mapNamespace } from "../testing/tenants.ts";
 import { actionTests, type Answer, type Body } from "./testing/action-tests.ts";
+import { offerPriceTests } from "./testing/offer-price-tests.ts";
 import { boundAccount, recordUsage } from "../testing/usage.ts";
 
 const stack = new AsyncDisposableStack();
@@ -282,46 +279,7 @@ test("audit shows what the backend says of a Tenant, to those who may list Event
   await client.mergePatch(namespaces, { name: "theirs" }, marked(null));
 });
 
-test("an offer shows its plans with their prices, and a damaged ledger is a problem for those who may list ledgers", async () => {
-  const [all, member] = [await logIn("operator"), await logIn("developer")];
-  const crd = { name: crdNameOf({ group: databases.group, resource: databases.plural }) };
-  const rules = [
-    {
-      rule: '!has(self.plan) || self.plan in ["small", "theirs-only"]',
-      message: "Unsupported plan used for x",
-    },
-    { rule: '!has(self.service) || self.service in ["pg"]', message: "Unsupported service used for x" },
-  ];
-  const found = await client.get<DynamicObject>(customResourceDefinitions, crd);
-  const [version] = recordsAt(found, "spec", "versions");
-  const schema = {
-    type: "object",
-    properties: {
-      status: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
-      spec: {
-        type: "object",
-        properties: { service: { type: "string" }, plan: { type: "string" } },
-        "x-kubernetes-preserve-unknown-fields": true,
-        "x-kubernetes-validations": rules,
-      },
-    },
-  };
-  await client.mergePatch(customResourceDefinitions, crd, {
-    spec: { versions: [{ ...version, schema: { openAPIV3Schema: schema } }] },
-  });
-  const priced = [
-    { name: "small", words: "", perMonth: { amount: "365.00", currency: "EUR" } },
-    { name: "theirs-only", words: "" },
-  ];
-  for (const browser of [all, member])
-    await waitFor("the plans", async () => {
-      const { rows } = (await get(browser, "api/rows/offers")).body;
-      return isDeepStrictEqual(rows[0]?.plans, priced);
-    });
-  const problems = await idsOf(all, "problems");
-  assert.ok(problems.includes("cost/theirs.damaged"), problems.join());
-  assert.ok(!(await idsOf(member, "problems")).some((id) => id.startsWith("cost/")));
-});
+offerPriceTests({ client, logIn, get, idsOf });
 
 test("cost shows this month's bill of all to those who may list ledgers, and a member their own", async () => {
   const [all, member] = [await logIn("operator"), await logIn("developer")];

@@ -39,7 +39,7 @@ interface Fixture {
   readonly said: string[];
   pass(ms: number): void;
   /** The objects with prices have changed. */
-  reprice(): void;
+  readonly reprice: () => void;
 }
 
 function fixture(sources: Partial<CostSources>): Fixture {

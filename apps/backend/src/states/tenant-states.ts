@@ -22,7 +22,6 @@ export interface TenantStateSources {
 
 type OfTenants =
   | typeof declarations.tenantObjects
-  | typeof declarations.tenantBudgetUsed
   | typeof declarations.tenantCredentialEnd
   | typeof declarations.controlPlaneClaims;
 
@@ -103,8 +102,8 @@ function* reachedOf(sources: TenantStateSources): Iterable<Sample<"resource">> {
 function* budgetsOf({ caches }: TenantStateSources): Iterable<Sample<"tenant">> {
   for (const tenant of caches.tenants.list()) {
     const { budget, conditions } = tenant.status ?? {};
-    const isTold = ["True", "False"].includes(findCondition(conditions, budgetCondition)?.status ?? "");
-    if (budget === undefined || !isTold || !counts(caches, tenant)) continue;
+    const known = findCondition(conditions, budgetCondition)?.status;
+    if (budget === undefined || (known !== "True" && known !== "False") || !counts(caches, tenant)) continue;
     yield { labels: { tenant: tenant.metadata.namespace ?? "" }, value: budget.usedPercent / 100 };
   }
 }

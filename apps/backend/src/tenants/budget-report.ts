@@ -1,9 +1,9 @@
 /** Puts a budget report into the condition and the status of a Tenant, and finds out what an Event has to tell. No I/O. */
 import { plainText, type Tenant, type TenantStatus } from "@klutch/api";
 import { falseCondition, type NewCondition, trueCondition } from "@klutch/kube-core";
-import { budgetCondition } from "@klutch/overview";
-import type { BudgetReport } from "./budgets.ts";
+import type { BudgetReport } from "../controller-context.ts";
 
+const withinBudgetType = "WithinBudget";
 /** Names in one message. */
 const mostNames = 5;
 /** The share of a budget of which the first Event tells. */
@@ -13,40 +13,39 @@ const nearPercent = 80;
 export function withinBudget({ month, state, fault }: BudgetReport): NewCondition {
   switch (state.kind) {
     case "within":
-      return trueCondition(budgetCondition);
+      return trueCondition(withinBudgetType);
     case "over":
       return falseCondition(
-        budgetCondition,
+        withinBudgetType,
         "OverBudget",
         "Warning",
         `${state.spent} ${state.currency} were spent in ${month}, and the budget is ${state.budget} ${state.currency}; ` +
           `${state.projected} ${state.currency} are projected for the end of the month. Nothing is stopped because of it`,
       );
-    case "noPrices":
-      return unknown(
-        "NoPrices",
+    case "noPrices": {
+      const why =
         fault === undefined
-          ? `The budget cannot be compared, because plans that were used in ${month} have no price: ${shown(state.names)}`
-          : `The budget cannot be compared, because no price is valid: ${plainText(fault, 400)}`,
-      );
-    case "currencyMismatch":
-      return unknown(
-        "CurrencyMismatch",
-        `The budget cannot be compared: the prices of plans that were used in ${month} are in ${shown(state.names)}. Different currencies are never added`,
-      );
+          ? `plans that were used in ${month} have no price: ${shown(state.names)}`
+          : `no price is valid: ${plainText(fault, 400)}`;
+      return { ...open, reason: "NoPrices", message: `${notCompared}, because ${why}` };
+    }
+    case "currencyMismatch": {
+      const why = `the prices of plans that were used in ${month} are in ${shown(state.names)}`;
+      const message = `${notCompared}: ${why}. Different currencies are never added`;
+      return { ...open, reason: "CurrencyMismatch", message };
+    }
     case "invalid":
-      return unknown("InvalidBudget", plainText(state.fault, 400));
-    case "unread":
-      return unknown(
-        "UsageUnread",
-        "The budget cannot be compared, because ServiceInstances, UsageLedgers, Compositions or the ConfigMap klutch-prices could not be listed; the backend's log says why",
-      );
+      return { ...open, reason: "InvalidBudget", message: plainText(state.fault, 400) };
+    case "unread": {
+      const kinds = "ServiceInstances, UsageLedgers, Compositions or the ConfigMap klutch-prices";
+      const message = `${notCompared}, because ${kinds} could not be listed; the backend's log says why`;
+      return { ...open, reason: "UsageUnread", message };
+    }
   }
 }
 
-function unknown(reason: string, message: string): NewCondition {
-  return { type: budgetCondition, status: "Unknown", reason, message };
-}
+const open = { type: withinBudgetType, status: "Unknown" } as const;
+const notCompared = "The budget cannot be compared";
 
 function shown(names: readonly string[]): string {
   const clean = names.slice(0, mostNames).map((name) => plainText(name, 200));

@@ -4,9 +4,10 @@ import { test } from "node:test";
 import type { Tenant } from "@klutch/api";
 import { VirtualClock } from "@klutch/kube-testing";
 import type { BillLine } from "@klutch/services/prices";
+import type { BudgetReport } from "../controller-context.ts";
 import type { Month } from "../cost/month-bill.ts";
 import { budgetNews, withinBudget } from "./budget-report.ts";
-import { type BudgetReport, Budgets } from "./budgets.ts";
+import { Budgets } from "./budgets.ts";
 
 const month = "2026-11";
 const budget = { currency: "EUR", perMonth: "100.00" };

@@ -5,30 +5,12 @@
 import { type Tenant, type TenantBudget, tenantName } from "@klutch/api";
 import type { Clock } from "@klutch/kube";
 import { type Runnable, untilAborted } from "@klutch/kube-runtime";
-import { type BudgetState, budgetStateOf, budgetSums, type TenantSums } from "@klutch/services/prices";
-import type { Caches } from "../controller-context.ts";
+import { budgetStateOf, budgetSums, type TenantSums } from "@klutch/services/prices";
+import type { BudgetReport, Caches, KnownBudgets } from "../controller-context.ts";
 import type { Cost } from "../cost/cost.ts";
 
 /** Time between two comparisons, before all objects of the bill are listed, and until that is told. */
 const [restMs, firstRestMs, patienceMs] = [60_000, 2_000, 30_000];
-
-/** A budget beside the bill. */
-export interface BudgetReport {
-  /** `YYYY-MM`, in UTC. */
-  readonly month: string;
-  /** `unread`: the usage could not be listed. */
-  readonly state: BudgetState | { readonly kind: "unread" };
-  /** Says why there are no prices at all. */
-  readonly fault: string | undefined;
-}
-
-/** Reports about budgets. */
-export interface KnownBudgets {
-  /** Returns the report, which stays the same until its words would change; undefined before the first bill. */
-  reportOf(namespace: string, budget: TenantBudget): BudgetReport | undefined;
-  /** Calls `handler` with the cluster namespace when a report changes. */
-  onChange(handler: (namespace: string) => void): void;
-}
 
 interface Sums {
   readonly month: string;

@@ -9,7 +9,7 @@ import {
 } from "@klutch/kube-core";
 import { budgetCondition } from "@klutch/overview";
 import { withinBudget } from "./budget-report.ts";
-import type { BudgetReport } from "./budgets.ts";
+import type { BudgetReport } from "../controller-context.ts";
 import type { LimitPlan } from "./limit-plan.ts";
 import type { Unlimitable } from "./limits.ts";
 

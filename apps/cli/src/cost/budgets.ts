@@ -11,7 +11,7 @@ export interface BudgetMark {
   readonly budget?: string | undefined;
   readonly currency?: string | undefined;
   readonly percent?: number | undefined;
-  /** Why the state is unknown. */
+  /** Reason of `unknown`, for people. */
   readonly why?: string | undefined;
 }
 

@@ -35,7 +35,7 @@ export interface TenantLimits {
   readonly objects?: readonly ObjectMaximum[] | undefined;
 }
 
-/** What the tenant means to spend in a month, in UTC. The backend warns, and stops nothing. */
+/** Amount that the tenant means to spend in a month, in UTC. The backend warns, and stops nothing. */
 export interface TenantBudget {
   /** Code of ISO 4217, such as `EUR`. */
   readonly currency: string;
@@ -43,7 +43,7 @@ export interface TenantBudget {
   readonly perMonth: string;
 }
 
-/** What was spent beside the budget, when the backend reported it last. */
+/** Sums of a month beside the budget, when the backend reported them last. */
 export interface TenantBudgetStatus {
   /** `YYYY-MM`, in UTC. */
   readonly month: string;

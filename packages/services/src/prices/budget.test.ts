@@ -20,7 +20,7 @@ const unpriced = line(0, { plan: "free", currency: undefined });
 const sums = (...lines: readonly BillLine[]) => budgetSums(lines, month).get("a");
 const euros = (perMonth: string) => ({ currency: "EUR", perMonth });
 
-test("what a tenant spent in the month is compared to the last millionth, and told with what is projected", () => {
+test("the sum of a month is compared to the last millionth, and told with the projection", () => {
   const own = sums(
     line(60),
     line(20, { plan: "big" }),

@@ -39,7 +39,7 @@ export interface BudgetAmounts {
   readonly budget: string;
   /** The sum at the end of the month, if the databases that exist now go on. */
   readonly projected: string;
-  /** Whole percent, rounded down, of what is spent; at most 1,000,000. */
+  /** Share of the budget that is spent, in whole percent, rounded down; at most 1,000,000. */
   readonly percent: number;
 }
 
@@ -55,7 +55,7 @@ export type BudgetState =
 const mostPercent = 1_000_000n;
 
 /**
- * Returns the state of a budget. `now` and `projected` are the sums of this moment and of the end of the month. What is spent in the budget's
+ * Returns the state of a budget. `now` and `projected` are the sums of this moment and of the end of the month. The sum in the budget's
  * currency decides as soon as it is more than the budget; before that, a plan without a price or with another currency leaves the answer open.
  */
 export function budgetStateOf(
