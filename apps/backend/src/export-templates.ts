@@ -7,8 +7,14 @@ import {
 } from "@klutch/api";
 import { conditionsOf, findCondition, type KubeObject, plainText } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
-import type { Prices } from "./cost/prices.ts";
-import { offeredApi, type OfferedApi, offerFault, type OfferScopes, templateRefOf } from "./offered-api.ts";
+import {
+  offeredApi,
+  type OfferedApi,
+  offerFault,
+  type OfferScopes,
+  type PricedPlan,
+  templateRefOf,
+} from "./offered-api.ts";
 
 /** An API with a template that does not offer it now. */
 export interface UnavailableApi {
@@ -19,12 +25,17 @@ export interface UnavailableApi {
   readonly template: TemplateReference;
 }
 
+/** Finds the plans of a kind with their prices. */
+interface PlanSource {
+  plansOf(crd: KubeObject | undefined): readonly PricedPlan[];
+}
+
 /** Reads templates and CRDs from caches. */
 export class ExportTemplates {
   readonly #templates: Pick<Informer<APIServiceExportTemplate>, "get" | "list">;
   readonly #crds: Pick<Informer<KubeObject>, "get">;
   readonly #scopes: OfferScopes;
-  readonly #prices: Pick<Prices, "plansOf"> | undefined;
+  readonly #prices: PlanSource | undefined;
   /** Answers by kind, because to read a schema takes milliseconds and every page of every person asks for all of them. */
   readonly #known = new WeakMap<
     KubeObject,
@@ -36,7 +47,7 @@ export class ExportTemplates {
     readonly crds: Pick<Informer<KubeObject>, "get">;
     readonly scopes: OfferScopes;
     /** Default: there are no prices. */
-    readonly prices?: Pick<Prices, "plansOf"> | undefined;
+    readonly prices?: PlanSource | undefined;
   }) {
     this.#templates = parts.templates;
     this.#crds = parts.crds;

@@ -19,7 +19,7 @@ import {
   withoutHiddenFields,
 } from "@klutch/api";
 import { type KubeObject, listAt, recordAt, textAt, valueAt } from "@klutch/kube-core";
-import type { OfferedPrice } from "@klutch/services/prices";
+import type { Money, OfferedPrice } from "@klutch/services/prices";
 
 /** An API as the page and the binding need it. */
 export interface OfferedApi {
@@ -37,6 +37,14 @@ export interface OfferedApi {
   readonly service?: OfferedService | undefined;
   /** Prices of its plans. */
   readonly prices?: readonly OfferedPrice[] | undefined;
+}
+
+/** A plan of an offered kind. */
+export interface PricedPlan {
+  readonly name: string;
+  /** The services with this price, if not all of the kind have it. */
+  readonly services: readonly string[];
+  readonly perMonth: Money | undefined;
 }
 
 /** Place of an API among the data services of its API group, as labels and annotations of its template say it. */

@@ -2,7 +2,8 @@
 import type { KubeObject } from "@klutch/kube-core";
 import { type CostRow, ledgerProblem, type Money, type OfferRow, type ProblemRow } from "@klutch/overview";
 import type { Month, MonthBill } from "../cost/month-bill.ts";
-import type { PricedPlan, Prices } from "../cost/prices.ts";
+import type { Prices } from "../cost/prices.ts";
+import type { PricedPlan } from "../offered-api.ts";
 import { costRows } from "./cost-rows.ts";
 import type { Rights } from "./rights.ts";
 

@@ -14,15 +14,8 @@ import {
   PriceError,
   pricesOfConfigMap,
 } from "@klutch/services/prices";
+import type { PricedPlan } from "../offered-api.ts";
 import type { CostSources } from "./sources.ts";
-
-/** A plan of an offered kind. */
-export interface PricedPlan {
-  readonly name: string;
-  /** The services with this price, if not all of the kind have it. */
-  readonly services: readonly string[];
-  readonly perMonth: Money | undefined;
-}
 
 /** Prices as they were read last. */
 interface Priced {

@@ -15,7 +15,7 @@ export function offerPriceTests({
   get,
   idsOf,
 }: Pick<ActionStage, "client" | "logIn" | "get" | "idsOf">): void {
-  test("an offer shows its plans with their prices, and a damaged ledger is a problem for those who may list ledgers", async () => {
+  void test("an offer shows its plans with their prices, and a damaged ledger is a problem for those who may list ledgers", async () => {
     const [all, member] = [await logIn("operator"), await logIn("developer")];
     const crd = { name: crdNameOf({ group: databases.group, resource: databases.plural }) };
     const rules = [

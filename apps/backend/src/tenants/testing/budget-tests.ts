@@ -26,7 +26,7 @@ export function budgetTests({ client, metrics, said, make, exceeds }: BudgetStag
   const budgetOf = (perMonth: unknown, currency: unknown = "EUR"): Promise<unknown> =>
     client.mergePatch(tenants, own, { spec: { budget: { currency, perMonth } } });
 
-  test("a budget that is no amount of money is refused with its field", async () => {
+  void test("a budget that is no amount of money is refused with its field", async () => {
     for (const [perMonth, currency, fault] of [
       ["0", "EUR", /spec\.budget\.perMonth.*perMonth must be more than 0, such as "250\.00"/],
       ["0.00", "EUR", /perMonth must be more than 0/],
@@ -39,7 +39,7 @@ export function budgetTests({ client, metrics, said, make, exceeds }: BudgetStag
       await assert.rejects(budgetOf(perMonth, currency), fault);
   });
 
-  test("a budget is compared with the bill: Events at 80 % and 100 % once each, numbers in the condition, nothing is stopped", async () => {
+  void test("a budget is compared with the bill: Events at 80 % and 100 % once each, numbers in the condition, nothing is stopped", async () => {
     const eventsOf = async (): Promise<readonly string[]> => {
       const { items } = await client.list<DynamicObject>(events, { namespace: shop });
       const reasons = items.map((event) => textAt(event, "reason") ?? "");
