@@ -101,7 +101,7 @@ export class Budgets implements Runnable, KnownBudgets {
       const report = spec.budget && this.reportOf(namespace, spec.budget);
       if (report !== before?.report) for (const handler of this.#handlers) handler(namespace);
     }
-    return isWhole ? restMs : firstRestMs;
+    return isWhole || this.#sums === "unread" ? restMs : firstRestMs;
   }
 }
 

@@ -4,6 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import {
+  apiServiceExportTemplates,
   bindCrds,
   binderName,
   binderRules,
@@ -27,6 +28,7 @@ import {
   type ResourceType,
 } from "@klutch/kube-core";
 import {
+  crdObject,
   installKinds,
   leaseCluster,
   namespaceObject,
@@ -198,6 +200,40 @@ test("a tenant whose budget is spent is marked, for people and for programs, and
   assert.ok(!said.includes("Budget of klutch-c"));
   assert.ok(!(await cost()).said.includes("Budget of"), "another month has no budget");
   await client.delete(usageLedgers, { name: "now" });
+});
+
+test("offers shows the prices of the plans that the schema of a kind allows, and no price of a list with a fault", async () => {
+  const things: ResourceType = {
+    group: "example.org",
+    version: "v1",
+    plural: "things",
+    kind: "Thing",
+    namespaced: true,
+  };
+  const spec = { properties: { service: { enum: ["pg", "pg13"] }, plan: { enum: ["small", "big"] } } };
+  const fields = { service: { type: "string" }, plan: { type: "string" } };
+  const properties = Object.entries(fields).map(([name, type]) => [
+    name,
+    { ...type, ...spec.properties[name as "plan"] },
+  ]);
+  const schema = { spec: { type: "object", properties: Object.fromEntries(properties) } };
+  await installKinds(client, [crdObject(things, { properties: schema })]);
+  await client.create<DynamicObject>(apiServiceExportTemplates, {
+    apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
+    kind: "APIServiceExportTemplate",
+    metadata: { namespace: "default", name: "things" },
+    spec: { APIServiceSelector: { group: things.group, resource: things.plural } },
+  });
+  const wide = await run(["offers", "-o", "wide"]);
+  assert.match(wide.out, /^API .* CLUSTERS +PRICE +PROBLEM$/m);
+  assert.match(wide.out, /^things\.example\.org .* small 365\.00 EUR \(pg\)/m);
+  assert.match((await run(["offers", "-o", "json"])).out, /"price": "small 365\.00 EUR \(pg\)"/);
+  assert.doesNotMatch((await run(["offers"])).out, /PRICE|365/);
+  await setPrices(list('{ currency: EUR, perHour: "-1" }'));
+  const lied = await run(["offers", "-o", "wide"]);
+  assert.match(lied.said, /^No prices are shown: .*klutch-prices are not valid/m);
+  assert.match(lied.out, /^things\.example\.org/m);
+  await setPrices(list('{ currency: EUR, perHour: "0.5" }'));
 });
 
 test("a price that lies is refused with its field, and no cost is shown", async () => {

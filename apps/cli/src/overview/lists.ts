@@ -5,6 +5,7 @@ import {
   type APIServiceExportTemplate,
   apiServiceExportTemplates,
   clusterBindings,
+  crdNameOf,
   readServiceNamespaceOwner,
   resourceNamed,
   serviceNamespaceAnnotation,
@@ -60,7 +61,9 @@ export async function lookAtOffers(
   const templates = await listed<APIServiceExportTemplate>(context, cluster, apiServiceExportTemplates);
   // The short table and the names show no prices, so nothing is read for them.
   const showsPrices = format !== undefined && format !== "name";
-  const pricesOf = showsPrices ? await readOfferPrices(context, cluster, pricesNamespace) : noPrices;
+  const apis = templates.map(({ spec }) => crdNameOf(spec.APIServiceSelector));
+  const from = { namespace: pricesNamespace, apis };
+  const pricesOf = showsPrices ? await readOfferPrices(context, cluster, from) : noPrices;
   return lookOf(offerRows(templates, pricesOf), offerColumns, format);
 }
 

@@ -7,7 +7,6 @@ import type { CliContext } from "../context.ts";
 import { readPrices } from "../cost/prices.ts";
 import { CliError } from "../errors.ts";
 import type { ControlPlane } from "../service/control-plane.ts";
-import { listed } from "../tenants/read.ts";
 
 /** Prices in a cell; further ones are counted. */
 const mostShown = 50;
@@ -26,18 +25,23 @@ export function priceText(prices: readonly SessionPrice[]): string {
 /** Finds the prices of a kind, which is named `<plural>.<group>`. */
 export type PricesOf = (api: string) => readonly SessionPrice[];
 
-/** Reads prices with the caller's rights. A person who may not read them, or a price list with a fault, gives none; a line says so. */
+/** Reads the prices of these APIs, `<plural>.<group>`, with the caller's rights. A person who may not read them, or a price list with a fault, gives none; a line says so. */
 export async function readOfferPrices(
   context: CliContext,
   cluster: ControlPlane,
-  namespace: string,
+  { namespace, apis }: { readonly namespace: string; readonly apis: readonly string[] },
 ): Promise<PricesOf> {
   try {
     const book = await readPrices(context, cluster, { path: undefined, namespace });
-    const crds = await listed<KubeObject>(context, cluster, customResourceDefinitions);
     const month = new Date(context.clock.now()).toISOString().slice(0, 7);
-    const byName = new Map(crds.map((crd) => [crd.metadata.name, crd]));
-    return (api) => offeredPrices(offeredNames(byName.get(api)), book, month);
+    const prices = new Map<string, readonly SessionPrice[]>();
+    // One after the other: a control plane has hundreds of kinds, and offers few.
+    for (const name of new Set(apis)) {
+      const { signal } = context;
+      const crd = await cluster.client.find<KubeObject>(customResourceDefinitions, { name }, { signal });
+      prices.set(name, offeredPrices(offeredNames(crd), book, month));
+    }
+    return (api) => prices.get(api) ?? [];
   } catch (error) {
     if (!(error instanceof CliError) && !isForbidden(error)) throw error;
     context.terminal.say(`No prices are shown: ${error instanceof Error ? error.message : String(error)}`);
