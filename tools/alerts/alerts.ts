@@ -127,6 +127,15 @@ export const alerts: readonly Alert[] = [
     summary: "{{ $value }} tenants have as many {{ $labels.resource }} as they may, so new ones are refused.",
   },
   {
+    name: "KlutchTenantOverBudget",
+    charts: controlPlane,
+    severity: "warning",
+    forMinutes: 15,
+    expression: "klutch_tenant_budget_used_ratio >= 1",
+    summary:
+      "Tenant {{ $labels.tenant }} has spent {{ $value | humanizePercentage }} of its budget of this month.",
+  },
+  {
     name: "KlutchTenantCredentialEnds",
     charts: controlPlane,
     severity: "critical",

@@ -18,6 +18,7 @@ import {
   waitFor,
 } from "@klutch/kube-testing";
 import { databases, installProvider } from "./testing/provider.ts";
+import { recordUsage } from "./testing/usage.ts";
 import { askForNamespace, createTenant, serviceNamespaceOf } from "./testing/tenants.ts";
 
 const stack = new AsyncDisposableStack();
@@ -33,6 +34,7 @@ const lease = { namespace: "default", name: "klutch-backend" };
 
 const shop = "shop-cluster";
 await createTenant(client, shop, "ann#abc123");
+await recordUsage(client, { [shop]: "small" });
 const backend = stack.use(await start("backend"));
 const ref = { namespace: shop, name: "one" };
 await waitFor("the namespace to be taken", () => askForNamespace(client, ref).then(() => true));
@@ -57,6 +59,24 @@ test("KlutchTenantLimitReached: a tenant has as many databases as it may", async
     () => limitTo(5),
   );
   assert.equal(labels["resource"], "databases.example.org");
+});
+
+test("KlutchTenantOverBudget: a tenant has used more than its budget, until the budget is raised", async () => {
+  await using watch = await startAlertWatch({ ports: { backend: [portOf(backend)] } });
+  await watch.settles();
+  // The tenant used 5.00 EUR in this month.
+  const allow = (perMonth: string): Promise<unknown> =>
+    client.mergePatch(
+      tenants,
+      { namespace: shop, name: "tenant" },
+      { spec: { budget: { currency: "EUR", perMonth } } },
+    );
+  const labels = await watch.seesFault(
+    "KlutchTenantOverBudget",
+    () => allow("4.00"),
+    () => allow("400.00"),
+  );
+  assert.equal(labels["tenant"], shop);
 });
 
 test("KlutchNoLeader: the lease is lost to a process that is not scraped", async () => {

@@ -27,6 +27,7 @@ import { ClaimCauses } from "./causes/claim-causes.ts";
 import { type Console, createConsole } from "./console/console.ts";
 import { createCaches, informersOf } from "./caches.ts";
 import { createControllers } from "./controllers.ts";
+import { type Cost, createCost } from "./cost/cost.ts";
 import { byNamespace, type Caches, type ControllerContext, isOperators } from "./controller-context.ts";
 import { createApp } from "./login/app.ts";
 import { LoginFlow } from "./login/login-flow.ts";
@@ -52,6 +53,7 @@ import { createSessionWeb } from "./sessions/session-web.ts";
 import * as declarations from "./metrics.ts";
 import { CredentialEnds } from "./states/credential-ends.ts";
 import { createTenantStates } from "./states/tenant-states.ts";
+import { Budgets } from "./tenants/budgets.ts";
 
 /** Dependencies of the backend. */
 export interface BackendOptions {
@@ -101,7 +103,8 @@ export function createBackend(options: BackendOptions): Backend {
   });
   const { consumerScope, clusterScopedIsolation } = config;
   const scopes = { consumerScope, clusterScopedIsolation };
-  const exportTemplates = new ExportTemplates({ templates, crds: caches.crds, scopes });
+  const cost = createCost({ client, namespaces: caches.namespaces, logger, clock });
+  const exportTemplates = new ExportTemplates({ templates, crds: caches.crds, scopes, prices: cost.prices });
   const external = {
     server: config.external.address ?? options.cluster.server,
     ca: config.external.ca ?? options.cluster.ca,
@@ -109,9 +112,10 @@ export function createBackend(options: BackendOptions): Backend {
   };
   const issuer = { external, lifetimeSeconds: config.credentialSeconds, clock };
   const web = config.servesLogin
-    ? createWeb(options, caches, { exportTemplates, templates, mayBind, audit }, issuer)
+    ? createWeb(options, caches, { exportTemplates, templates, mayBind, audit, cost }, issuer)
     : undefined;
   const ends = new CredentialEnds();
+  const budgets = new Budgets({ tenants: caches.tenants, cost, clock });
   const context: ControllerContext = {
     client: controllerClient,
     caches,
@@ -125,6 +129,7 @@ export function createBackend(options: BackendOptions): Backend {
     mayAdd: createMayAdd({ ...recordsOf(caches), mayBind }),
     renewalUrl: config.servesLogin ? renewalUrlFor(config) : undefined,
     credentialEnds: ends,
+    budgets,
     credentials: withoutControlPlane(
       ends.remembering(
         createCredentialIssuer({ ...issuer, client: controllerClient, accounts: caches.accounts }),
@@ -158,6 +163,8 @@ export function createBackend(options: BackendOptions): Backend {
       ...(controlPlane === undefined ? [] : [controlPlane.rights]),
       claimCauses,
       states,
+      budgets,
+      ...cost.parts,
       ...(web === undefined ? [] : [probing(web.identityProvider)]),
       ...(web?.console?.parts ?? []),
     ],
@@ -199,11 +206,13 @@ function createWeb(
     templates,
     mayBind,
     audit,
+    cost,
   }: {
     readonly exportTemplates: ExportTemplates;
     readonly templates: Informer<APIServiceExportTemplate>;
     readonly mayBind: MayBind | undefined;
     readonly audit: Audit;
+    readonly cost: Cost;
   },
   issuer: Omit<Parameters<typeof createCredentialIssuer>[0], "client">,
 ): {
@@ -288,6 +297,7 @@ function createWeb(
           lifetimeSeconds: consoleSeconds,
           acts: config.consoleActs ?? false,
           caches,
+          cost,
           templates,
           prettyName,
           secure,

@@ -11,10 +11,12 @@ import {
   type InformerScope,
   type KonnectorRollout,
   type Tenant,
+  type TenantBudget,
 } from "@klutch/api";
 import type { Clock, KubeClient } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
+import type { BudgetState } from "@klutch/services/prices";
 import type { Audit } from "./audit/audit.ts";
 import type { MayAdd } from "./authorization/additions.ts";
 import type { IsGranted } from "./authorization/grants.ts";
@@ -49,6 +51,24 @@ export interface KnownEnds {
   onChange(handler: (namespace: string) => void): void;
 }
 
+/** A budget beside this month's bill. */
+export interface BudgetReport {
+  /** `YYYY-MM`, in UTC. */
+  readonly month: string;
+  /** `unread`: the usage could not be listed. */
+  readonly state: BudgetState | { readonly kind: "unread" };
+  /** Says why there are no prices at all. */
+  readonly fault: string | undefined;
+}
+
+/** Reports about budgets. */
+export interface KnownBudgets {
+  /** Returns the report, which stays the same until its words would change; undefined before the first bill. */
+  reportOf(namespace: string, budget: TenantBudget): BudgetReport | undefined;
+  /** Calls `handler` with the cluster namespace when a report changes. */
+  onChange(handler: (namespace: string) => void): void;
+}
+
 /** Shared by all controllers. */
 export interface ControllerContext {
   readonly client: KubeClient;
@@ -57,6 +77,8 @@ export interface ControllerContext {
   readonly credentials: CredentialIssuer;
   /** Ends of the credentials that `credentials` issued or checked. */
   readonly credentialEnds: KnownEnds;
+  /** Reports about budgets. Default: there are none. */
+  readonly budgets?: KnownBudgets | undefined;
   /** URL at which konnectors renew credentials; undefined if this backend serves no HTTP routes. */
   readonly renewalUrl: string | undefined;
   readonly consumerScope: InformerScope;

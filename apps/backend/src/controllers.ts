@@ -176,10 +176,11 @@ export function createControllers(
   // A revocation shows at once: the operator deletes the account, and annotates the namespace.
   bindings.watch(caches.accounts, ({ object }) => bindingsIn(object.metadata.namespace ?? ""));
   bindings.watch(caches.namespaces, ({ object }) => bindingsIn(object.metadata.name ?? ""));
+  const events = createEventRecorder({ ...context, logger, component: "klutch-backend" });
   const tenants = createTenantController(
     context,
     { bindings, mappings, waitingIn },
-    { groups: byTenant, ...common },
+    { groups: byTenant, ...common, events },
   );
   const canary = createCanaryController(context, { groups: byTenant, ...common });
   const announcements = createAnnouncementController(context, { groups: byTenant, ...common });
@@ -189,7 +190,6 @@ export function createControllers(
     if (isOffered) announceSoon(announcements, caches);
   });
   const ofTenants = [requests, exports, mappings, grants, bindings, tenants, canary, announcements];
-  const events = createEventRecorder({ ...context, logger, component: "klutch-backend" });
   const rollouts = createRolloutController({ ...context, events }, { logger, metrics });
   return [...ofTenants, templateStates, appClusters, rollouts];
 }

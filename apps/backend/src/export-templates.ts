@@ -7,7 +7,14 @@ import {
 } from "@klutch/api";
 import { conditionsOf, findCondition, type KubeObject, plainText } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
-import { offeredApi, type OfferedApi, offerFault, type OfferScopes, templateRefOf } from "./offered-api.ts";
+import {
+  offeredApi,
+  type OfferedApi,
+  offerFault,
+  type OfferScopes,
+  type PricedPlan,
+  templateRefOf,
+} from "./offered-api.ts";
 
 /** An API with a template that does not offer it now. */
 export interface UnavailableApi {
@@ -18,11 +25,17 @@ export interface UnavailableApi {
   readonly template: TemplateReference;
 }
 
+/** Finds the plans of a kind with their prices. */
+interface PlanSource {
+  plansOf(crd: KubeObject | undefined): readonly PricedPlan[];
+}
+
 /** Reads templates and CRDs from caches. */
 export class ExportTemplates {
   readonly #templates: Pick<Informer<APIServiceExportTemplate>, "get" | "list">;
   readonly #crds: Pick<Informer<KubeObject>, "get">;
   readonly #scopes: OfferScopes;
+  readonly #prices: PlanSource | undefined;
   /** Answers by kind, because to read a schema takes milliseconds and every page of every person asks for all of them. */
   readonly #known = new WeakMap<
     KubeObject,
@@ -33,10 +46,13 @@ export class ExportTemplates {
     readonly templates: Pick<Informer<APIServiceExportTemplate>, "get" | "list">;
     readonly crds: Pick<Informer<KubeObject>, "get">;
     readonly scopes: OfferScopes;
+    /** Default: there are no prices. */
+    readonly prices?: PlanSource | undefined;
   }) {
     this.#templates = parts.templates;
     this.#crds = parts.crds;
     this.#scopes = parts.scopes;
+    this.#prices = parts.prices;
   }
 
   /** The template with the key `namespace/name`. */
@@ -44,13 +60,21 @@ export class ExportTemplates {
     return this.#templates.get(key);
   }
 
-  /** Sorted by CRD name, each once. Cluster-scoped APIs only where the agent watches the whole cluster. */
+  #withPrices(offer: OfferedApi): OfferedApi {
+    const plans = this.#prices?.plansOf(this.#crds.get(crdNameOf(offer))) ?? [];
+    const prices = plans.flatMap(({ name: plan, services, perMonth }) =>
+      perMonth === undefined ? [] : [{ plan, services, perMonth }],
+    );
+    return prices.length === 0 ? offer : { ...offer, prices };
+  }
+
+  /** Sorted by CRD name, each once, with prices. Cluster-scoped APIs only where the agent watches the whole cluster. */
   list(): readonly OfferedApi[] {
     const offers = new Map<string, OfferedApi>();
     for (const template of this.#inOrder()) {
       const { group, resource } = template.spec.APIServiceSelector;
       const offer = this.find(group ?? "", resource);
-      if (offer !== undefined) offers.set(crdNameOf(offer), offer);
+      if (offer !== undefined) offers.set(crdNameOf(offer), this.#withPrices(offer));
     }
     return [...offers.entries()]
       .toSorted(([left], [right]) => (left < right ? -1 : 1))

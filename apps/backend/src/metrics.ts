@@ -99,6 +99,18 @@ export const limitsReached: GaugeDeclaration<"resource"> = {
   processes: ofBackend,
 };
 
+export const tenantBudgetUsed: GaugeDeclaration<"tenant"> = {
+  name: "klutch_tenant_budget_used_ratio",
+  type: "gauge",
+  help: "Share of a tenant's budget of this month that is spent; of several tenants the largest",
+  notes:
+    "1 is all of it, in whole percent. Tenants without a budget, or whose cost cannot be told, have none. See docs/cost.md.",
+  labels: ["tenant"],
+  topValues: { tenant: mostShown },
+  combine: "max",
+  processes: ofBackend,
+};
+
 export const tenantCredentialEnd: GaugeDeclaration<"tenant"> = {
   name: "klutch_tenant_credential_expiration_timestamp_seconds",
   type: "gauge",

@@ -19,6 +19,7 @@ import {
   withoutHiddenFields,
 } from "@klutch/api";
 import { type KubeObject, listAt, recordAt, textAt, valueAt } from "@klutch/kube-core";
+import type { Money, OfferedPrice } from "@klutch/services/prices";
 
 /** An API as the page and the binding need it. */
 export interface OfferedApi {
@@ -34,6 +35,16 @@ export interface OfferedApi {
   readonly template: TemplateReference;
   /** Place among the data services; undefined for an API that says nothing of them. */
   readonly service?: OfferedService | undefined;
+  /** Prices of its plans. */
+  readonly prices?: readonly OfferedPrice[] | undefined;
+}
+
+/** A plan of an offered kind. */
+export interface PricedPlan {
+  readonly name: string;
+  /** The services with this price, if not all of the kind have it. */
+  readonly services: readonly string[];
+  readonly perMonth: Money | undefined;
 }
 
 /** Place of an API among the data services of its API group, as labels and annotations of its template say it. */

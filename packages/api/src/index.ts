@@ -95,10 +95,13 @@ export {
 } from "./kinds/app-cluster.ts";
 export * from "./kinds/provider-config.ts";
 export * from "./kinds/service-instance.ts";
+export { decimalPattern } from "./decimal.ts";
 export {
   mostMembersShown,
   type ObjectMaximum,
   type Tenant,
+  type TenantBudget,
+  type TenantBudgetStatus,
   type TenantLimits,
   type TenantMember,
   type TenantSpec,
@@ -150,6 +153,7 @@ export {
   type SessionOffer,
   type SessionPerson,
   sessionPrefix,
+  type SessionPrice,
   type SessionTemplate,
   type SessionTemplates,
   sessionUrls,

@@ -213,6 +213,19 @@ export const controlPlaneConnectorRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["events"], verbs: ["create"] },
 ];
 
+/** The part of `backendRules` by which it knows prices and calculates bills, for those who choose, budgets and the console (designs/0029). */
+export const costRules: readonly PolicyRule[] = [
+  // The operator's price list, and no other ConfigMap.
+  { apiGroups: [""], resources: ["configmaps"], resourceNames: ["klutch-prices"], verbs: ["list", "watch"] },
+  { apiGroups: ["apiextensions.crossplane.io"], resources: ["compositions"], verbs: ["list", "watch"] },
+  {
+    apiGroups: [dataservicesGroup, namespacedDataservicesGroup],
+    resources: ["serviceinstances"],
+    verbs: ["list", "watch"],
+  },
+  { apiGroups: [dataservicesGroup], resources: ["usageledgers"], verbs: ["list", "watch"] },
+];
+
 /** Rules of the backend in the control plane cluster, besides the rights that it grants, and those of control-plane mode. */
 export const backendRules: readonly PolicyRule[] = [
   {
@@ -253,6 +266,7 @@ export const backendRules: readonly PolicyRule[] = [
     resources: ["apiserviceexporttemplates/status"],
     verbs: ["get", "patch", "update"],
   },
+  ...costRules,
   { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: read },
   { apiGroups: [""], resources: ["namespaces"], verbs: [...read, "create", "patch", "update", "delete"] },
   { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "create", "patch"] },
@@ -297,20 +311,11 @@ export const backendRules: readonly PolicyRule[] = [
 ];
 
 /**
- * Rules that the backend needs besides `backendRules` to show the audit and cost in the console (designs/0030). RBAC knows no fields, so the
- * list of Events is one of all Events: they are given only where the console is on.
+ * Rules that the backend needs besides `backendRules` to show the audit in the console (designs/0030). RBAC knows no fields, so the list of
+ * Events is one of all Events: they are given only where the console is on.
  */
 export const consoleRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["events"], verbs: ["list", "watch"] },
-  // The operator's price list, and no other ConfigMap.
-  { apiGroups: [""], resources: ["configmaps"], resourceNames: ["klutch-prices"], verbs: ["list", "watch"] },
-  { apiGroups: ["apiextensions.crossplane.io"], resources: ["compositions"], verbs: ["list", "watch"] },
-  {
-    apiGroups: [dataservicesGroup, namespacedDataservicesGroup],
-    resources: ["serviceinstances"],
-    verbs: ["list", "watch"],
-  },
-  { apiGroups: [dataservicesGroup], resources: ["usageledgers"], verbs: ["list", "watch"] },
 ];
 
 /**

@@ -59,9 +59,20 @@ export interface SessionTemplate {
   readonly services: readonly string[];
   /** Fields of the spec, such as the plan, as the provider describes them. */
   readonly fields: readonly { readonly name: string; readonly about: string }[];
+  /** Prices of its plans for a month of 730 hours; empty from a provider that shows none. */
+  readonly prices: readonly SessionPrice[];
   readonly state: "Available" | "Unavailable";
   /** Reason of `Unavailable`, for people. */
   readonly reason: string | undefined;
+}
+
+/** The price of a plan. */
+export interface SessionPrice {
+  readonly plan: string;
+  /** The services with this price; empty if all have it. */
+  readonly services: readonly string[];
+  /** Decimal text with two digits, and a code of ISO 4217. */
+  readonly perMonth: { readonly amount: string; readonly currency: string };
 }
 
 /** Answer to `GET /api/templates`. */
@@ -202,8 +213,28 @@ function templateOf(value: unknown, field: string): SessionTemplate {
         about: optional(entry, "about") ?? "",
       };
     }),
+    prices: array(root["prices"] ?? [], `${field}.prices`).map((one, at) =>
+      priceOf(one, `${field}.prices[${at}]`),
+    ),
     state,
     reason: optional(root, "reason"),
+  };
+}
+
+function priceOf(value: unknown, field: string): SessionPrice {
+  const root = record(value, field);
+  const money = record(root["perMonth"], `${field}.perMonth`);
+  const amount = text(money["amount"], `${field}.perMonth.amount`);
+  const currency = text(money["currency"], `${field}.perMonth.currency`);
+  if (!/^\d{1,15}\.\d\d$/.test(amount))
+    throw new WireError(`${field}.perMonth.amount`, "is no amount, such as 25.00");
+  if (!/^[A-Z]{3}$/.test(currency))
+    throw new WireError(`${field}.perMonth.currency`, "is no code of ISO 4217, such as EUR");
+  const services = array(root["services"] ?? [], `${field}.services`);
+  return {
+    plan: text(root["plan"], `${field}.plan`),
+    services: services.map((one, at) => text(one, `${field}.services[${at}]`)),
+    perMonth: { amount, currency },
   };
 }
 

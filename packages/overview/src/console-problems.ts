@@ -1,7 +1,9 @@
 /** Derives the console's problems from rows that are not well, with the one who can go on and the next step. No I/O. */
+import { plainText, type Tenant } from "@klutch/api";
+import { findCondition } from "@klutch/kube-core";
 import type { ClusterRow, InstanceRow, OfferRow, ProblemRow } from "./console-wire.ts";
 import { blameOf, type ClaimFacts } from "./console-rows.ts";
-import { clusterAdvice, offerAdvice } from "./problems.ts";
+import { budgetCondition, clusterAdvice, offerAdvice } from "./problems.ts";
 
 /** Returns the problem of a template; undefined if it has none. */
 export function offerProblem(row: OfferRow): ProblemRow | undefined {
@@ -54,6 +56,51 @@ export function instanceProblem(row: InstanceRow, claim: ClaimFacts): ProblemRow
   };
 }
 
+/** Returns the warning of a budget that is spent; undefined if there is none, or the app cluster is gone. */
+export function budgetProblem(
+  tenant: Tenant,
+  clusters: ReadonlyMap<string, { readonly row: Pick<ClusterRow, "name"> }>,
+): ProblemRow | undefined {
+  const { namespace = "" } = tenant.metadata;
+  const cluster = clusters.get(namespace);
+  const said = findCondition(tenant.status?.conditions, budgetCondition);
+  if (cluster === undefined || said?.status !== "False") return undefined;
+  const { name } = cluster.row;
+  return {
+    id: `budgets/${namespace}`,
+    severity: "warning",
+    about: { collection: "clusters", id: namespace },
+    title: name === "" ? namespace : name,
+    tenant: namespace,
+    reason: plainText(said.reason ?? "", 100),
+    says: plainText(said.message ?? "", 400),
+    since: said.lastTransitionTime,
+    next: `klutch cost --tenant ${namespace}`,
+    who: "operator",
+  };
+}
+
+/** Returns the problem of a ledger that is in no bill. `more`: others that are damaged too. */
+export function ledgerProblem(
+  { name, fault }: { readonly name: string; readonly fault: string },
+  more: number,
+): ProblemRow {
+  const ledger = plainText(name, 253);
+  const others = more === 0 ? "" : `, and ${more} more ledgers are damaged`;
+  return {
+    id: `cost/${ledger}`,
+    severity: "error",
+    about: { collection: "cost", id: ledger },
+    title: `UsageLedger ${ledger}`,
+    tenant: "",
+    reason: "LedgerDamaged",
+    says: `${plainText(fault, 300)}. The bill leaves this ledger out${others}.`,
+    since: undefined,
+    next: `kubectl get usageledgers ${ledger} -o yaml`,
+    who: "operator",
+  };
+}
+
 /** Splits `<type> <reason>: <message>`. */
 function saidBy(text: string): Pick<ProblemRow, "reason" | "says"> {
   const [head = "", ...rest] = text.split(": ");
@@ -62,7 +109,7 @@ function saidBy(text: string): Pick<ProblemRow, "reason" | "says"> {
 }
 
 const rankOf = ({ severity, about }: ProblemRow): number =>
-  (severity === "error" ? 0 : 3) + ["offers", "clusters", "instances"].indexOf(about.collection);
+  (severity === "error" ? 0 : 4) + ["offers", "clusters", "cost", "instances"].indexOf(about.collection);
 
 /** Orders problems: errors first, and what stops many before what stops one; then by id. */
 export function problemOrder(one: ProblemRow, other: ProblemRow): number {

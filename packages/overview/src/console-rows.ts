@@ -25,7 +25,7 @@ import {
 import { type GoodBackup, goodBackup } from "./console-backups.ts";
 import type { ClusterRow, GrantRow, Health, InstanceRow, MemberRow, OfferRow } from "./console-wire.ts";
 import { type Meaning, meaningOf } from "./explain/reasons.ts";
-import { problemsOf, problemText } from "./problems.ts";
+import { clusterProblems, problemsOf, problemText } from "./problems.ts";
 
 const [wordLimit, textLimit] = [100, 400];
 const word = (text: string | undefined): string => plainText(text ?? "", wordLimit);
@@ -162,7 +162,7 @@ export interface ClusterFacts {
 export function clusterRow(binding: KubeObject, tenant: Tenant | undefined, facts: ClusterFacts): ClusterRow {
   const { namespace = "", annotations, deletionTimestamp } = binding.metadata;
   const { status } = parseClusterBinding(binding);
-  const [problem] = [...problemsOf(status.conditions ?? []), ...problemsOf(conditionsOf(tenant))];
+  const [problem] = clusterProblems(status.conditions ?? [], conditionsOf(tenant));
   const lastHeartbeat = time(status.lastHeartbeatTime);
   const rest = problem !== undefined ? "problem" : lastHeartbeat === undefined ? "pending" : "well";
   return {
@@ -183,12 +183,12 @@ export function clusterRow(binding: KubeObject, tenant: Tenant | undefined, fact
 }
 
 /** Most plans that a row lists. */
-const mostPlans = 50;
+const mostPlans = 100;
 
-/** Returns the row of a template. `plans` are words of its schema. */
+/** Returns the row of a template. */
 export function offerRow(
   template: APIServiceExportTemplate,
-  plans: readonly string[],
+  plans: OfferRow["plans"],
   boundBy: readonly string[],
 ): OfferRow {
   const { namespace = "", name = "", annotations } = template.metadata;
@@ -200,7 +200,7 @@ export function offerRow(
     api: word(crdNameOf(template.spec.APIServiceSelector)),
     kind: word(template.status?.kind),
     service: displayName(annotations?.[serviceTitleAnnotation]) ?? "",
-    plans: plans.slice(0, mostPlans).map((plan) => ({ name: word(plan), words: "" })),
+    plans: plans.slice(0, mostPlans).map((plan) => ({ ...plan, name: word(plan.name) })),
     health: problem !== undefined ? "problem" : isOffered ? "well" : "pending",
     problem: problem === undefined ? "" : problemText(problem),
     boundBy,

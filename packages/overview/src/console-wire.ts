@@ -64,8 +64,8 @@ interface RowBase {
 /** Something that is not well. */
 export interface ProblemRow extends RowBase {
   readonly severity: "error" | "warning";
-  /** `offer`, `cluster` or `instance`, and the id of that row. */
-  readonly about: { readonly collection: "offers" | "clusters" | "instances"; readonly id: string };
+  /** The collection and the id of the row that it is about; of `cost` there is no such row. */
+  readonly about: { readonly collection: "offers" | "clusters" | "instances" | "cost"; readonly id: string };
   /** Title of the object, such as `prod-eu` or `team-a/orders`. */
   readonly title: string;
   readonly tenant: string;

@@ -13,7 +13,14 @@ export {
 export type { Above, Composed, Looked, Observed, Side, Warning } from "./explain/observed.ts";
 export { type Blamed, meaningOf, type Meaning, type Named } from "./explain/reasons.ts";
 export { choosesComposition, type ObjectView, secretNameOf, timeOf, viewOf } from "./explain/view.ts";
-export { clusterAdvice, offerAdvice, problemsOf, problemText } from "./problems.ts";
+export {
+  budgetCondition,
+  clusterAdvice,
+  clusterProblems,
+  offerAdvice,
+  problemsOf,
+  problemText,
+} from "./problems.ts";
 export {
   claimFacts,
   type ClaimFacts,
@@ -25,7 +32,14 @@ export {
   memberRows,
   offerRow,
 } from "./console-rows.ts";
-export { clusterProblem, instanceProblem, offerProblem, problemOrder } from "./console-problems.ts";
+export {
+  budgetProblem,
+  clusterProblem,
+  instanceProblem,
+  ledgerProblem,
+  offerProblem,
+  problemOrder,
+} from "./console-problems.ts";
 export { type BackupClaim, type GoodBackup, goodBackup, lastBackups } from "./console-backups.ts";
 export {
   auditComponent,

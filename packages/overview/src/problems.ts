@@ -7,6 +7,17 @@ export function problemsOf(conditions: readonly NewCondition[]): readonly NewCon
   return conditions.filter((one) => isProblem(one) && one.reason !== "HeartbeatTimeDrift");
 }
 
+/** Condition of a Tenant that only warns: its app cluster is well all the same. */
+export const budgetCondition = "WithinBudget";
+
+/** Returns the problems of an app cluster, of its ClusterBinding and its Tenant. A budget is none. */
+export function clusterProblems(
+  ofBinding: readonly NewCondition[],
+  ofTenant: readonly NewCondition[],
+): readonly NewCondition[] {
+  return [...problemsOf(ofBinding), ...problemsOf(ofTenant).filter(({ type }) => type !== budgetCondition)];
+}
+
 /** Returns one line about a problem. */
 export function problemText({ type, reason = "", message = "" }: NewCondition): string {
   const words = [type, reason].filter((part) => part !== "").join(" ");

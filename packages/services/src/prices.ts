@@ -1,10 +1,25 @@
 /** Entry for programs that need prices and bills, without the tables of the services. */
 export { compositionType } from "./composition-type.ts";
-export { type BillLine, billOf, type Period, type Recorded } from "./prices/bill.ts";
-export { exactMoney, hoursOfMonth, shownMoney } from "./prices/money.ts";
-export { costOf, monthText, type Price } from "./prices/price.ts";
 export {
-  monthlyPrice,
+  type Bill,
+  type BillLine,
+  billOf,
+  type DamagedLedger,
+  type Period,
+  type Recorded,
+} from "./prices/bill.ts";
+export {
+  type BudgetAmounts,
+  type BudgetState,
+  budgetSums,
+  budgetStateOf,
+  type TenantSums,
+} from "./prices/budget.ts";
+export { exactMoney, hoursOfMonth, shownMoney } from "./prices/money.ts";
+export { monthlyMoney, monthlyPrice, monthText, type Money } from "./prices/monthly-price.ts";
+export { offeredNames, type OfferedNames, type OfferedPrice, offeredPrices } from "./prices/offered-plans.ts";
+export { costOf, type Price } from "./prices/price.ts";
+export {
   type PlanPrice,
   PriceBook,
   priceListKey,

@@ -121,6 +121,12 @@ export const cases: readonly Case[] = [
     labels: { resource: "databases", job: "klutch-backend-metrics" },
   },
   {
+    alert: "KlutchTenantOverBudget",
+    well: { 'klutch_tenant_budget_used_ratio{tenant="t"}': "0.99" },
+    fault: { 'klutch_tenant_budget_used_ratio{tenant="t"}': "1" },
+    labels: { tenant: "t", job: "klutch-backend-metrics" },
+  },
+  {
     alert: "KlutchTenantCredentialEnds",
     well: { 'klutch_tenant_credential_expiration_timestamp_seconds{tenant="t"}': String(24 * hour) },
     fault: { 'klutch_tenant_credential_expiration_timestamp_seconds{tenant="t"}': String(5 * hour) },

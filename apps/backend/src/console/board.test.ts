@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { appClusterBindingAnnotation, serviceNamespaceAnnotation } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
-import { auditEvent, claimFacts, type Collection, type InstanceRow } from "@klutch/overview";
+import { auditEvent, claimFacts, type Collection, type InstanceRow, type ProblemRow } from "@klutch/overview";
 import { Board, type BoardParts } from "./board.ts";
 import type { Rights } from "./rights.ts";
 
@@ -55,6 +55,7 @@ const namespaces = [
   { metadata: { name: "above", annotations: { [serviceNamespaceAnnotation]: "mine/team" } } },
 ];
 const tenants = ["mine", "theirs", "operated"];
+const damage: readonly ProblemRow[] = [];
 const board = new Board({
   caches: {
     bindings: cacheOf(),
@@ -69,6 +70,8 @@ const board = new Board({
   templates: cacheOf() as BoardParts["templates"],
   cost: {
     visible: () => new Map(),
+    plansOf: () => [],
+    problems: () => damage,
     perMonth: (service, plan) =>
       `${service}/${plan}` === "pg/small" ? { amount: "1.00", currency: "EUR" } : undefined,
     onPrices: () => undefined,

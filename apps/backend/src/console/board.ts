@@ -13,11 +13,12 @@ import {
   type Tenant,
   tenantName,
 } from "@klutch/api";
-import { isRecord, type KubeObject } from "@klutch/kube-core";
+import type { KubeObject } from "@klutch/kube-core";
 import type { Informer } from "@klutch/kube-runtime";
 import {
   type AuditEvent,
   type AuditRow,
+  budgetProblem,
   type ClaimFacts,
   clusterProblem,
   clusterRow,
@@ -58,7 +59,7 @@ export interface BoardParts {
   readonly caches: Pick<Caches, "bindings" | "exports" | "tenants" | "grants" | "namespaces" | "crds">;
   readonly templates: Informer<APIServiceExportTemplate>;
   readonly claims: Pick<ConsoleClaims, "caches" | "onChange">;
-  readonly cost: Pick<ConsoleCost, "visible" | "perMonth" | "onPrices">;
+  readonly cost: Pick<ConsoleCost, "visible" | "perMonth" | "plansOf" | "problems" | "onPrices">;
   /** Events on Tenants. */
   readonly events: Pick<Informer<AuditEvent>, "list" | "onChange">;
   /** Monotonic milliseconds. */
@@ -85,6 +86,7 @@ export class Board {
   readonly #before = new Map<Collection, ReadonlyMap<string, Entry>>();
   readonly #bySource = new Map<Collection, WeakMap<object, Known>>();
   #isDirty = true;
+  #damage: readonly ProblemRow[] | undefined;
   #derivedAt = Number.NEGATIVE_INFINITY;
   #rows: Rows | undefined;
   /** Results of `visible` for rights that are in use. */
@@ -126,6 +128,7 @@ export class Board {
     if (collection === "problems") {
       return textsOf(rows.problems, ({ about, tenant }) => {
         if (about.collection === "offers") return isAll("offers") || templates.has(about.id);
+        if (about.collection === "cost") return isAll("cost");
         const api = about.collection === "instances" ? about.id.split("/")[0] : undefined;
         return isAll(about.collection, api === undefined ? {} : { api }) || tenants.has(tenant);
       });
@@ -169,6 +172,9 @@ export class Board {
 
   #current(): Rows {
     const now = this.#parts.now();
+    const damage = this.#parts.cost.problems();
+    if (damage !== this.#damage) this.#isDirty = true;
+    this.#damage = damage;
     if (this.#rows !== undefined && (!this.#isDirty || now - this.#derivedAt < restMs)) return this.#rows;
     this.#isDirty = false;
     this.#derivedAt = now;
@@ -177,7 +183,7 @@ export class Board {
   }
 
   #derive(): Rows {
-    const { caches, templates } = this.#parts;
+    const { caches, templates, cost } = this.#parts;
     const exports = [...caches.exports.list()];
     const tenantIn = new Map(
       [...caches.tenants.list()]
@@ -189,10 +195,10 @@ export class Board {
     const offers = this.#collect("offers", templates.list(), (template) => {
       const api = crdNameOf(template.spec.APIServiceSelector);
       const tenants = (boundBy.get(api) ?? []).map(({ metadata }) => metadata.namespace ?? "").toSorted();
-      const crd = caches.crds.get(api);
+      const plans = cost.plansOf(caches.crds.get(api));
       return {
-        deps: [template, crd, tenants.join()],
-        make: () => [offerRow(template, plansOf(crd), tenants)],
+        deps: [template, plans, tenants.join()],
+        make: () => [offerRow(template, plans, tenants)],
       };
     });
     const { instances, counts } = this.#instances(problems);
@@ -219,6 +225,8 @@ export class Board {
     const audit = this.#audit(tenantIn);
     for (const { row } of offers.values()) problems.push(...maybe(offerProblem(row)));
     for (const { row } of clusters.values()) problems.push(...maybe(clusterProblem(row)));
+    for (const tenant of tenantIn.values()) problems.push(...maybe(budgetProblem(tenant, clusters)));
+    problems.push(...cost.problems());
     const worst = this.#collect("problems", problems.toSorted(problemOrder), (problem) => ({
       deps: [JSON.stringify(problem)],
       make: () => [problem],
@@ -367,16 +375,4 @@ function textsOf<R>(entries: ReadonlyMap<string, Entry<R>>, isShown: (row: R) =>
   const texts = new Map<string, string>();
   for (const [id, { row, text }] of entries) if (isShown(row)) texts.set(id, text);
   return texts;
-}
-
-/** Returns the values that the schema of a kind allows for `spec.plan`. */
-function plansOf(crd: KubeObject | undefined): readonly string[] {
-  const at = (value: unknown, ...path: readonly string[]): unknown =>
-    path.reduce<unknown>((one, name) => (isRecord(one) ? one[name] : undefined), value);
-  const versions: unknown = at(crd, "spec", "versions");
-  const served: unknown = Array.isArray(versions)
-    ? versions.find((one) => at(one, "storage") === true)
-    : undefined;
-  const schema = at(served, "schema", "openAPIV3Schema", "properties", "spec", "properties", "plan", "enum");
-  return Array.isArray(schema) ? schema.filter((one) => typeof one === "string") : [];
 }

@@ -10,8 +10,8 @@ import {
   appClusterBindingAnnotation,
   clusterBindings,
   clusterNameAnnotation,
+  costRules,
   grants,
-  consoleRules,
   identityAnnotation,
   serviceNamespaceAnnotation,
   tenantName,
@@ -31,14 +31,15 @@ import {
 import { allowPeople, roleObject, ruleOn, secretObject, waitFor } from "@klutch/kube-testing";
 import type { Viewer } from "@klutch/overview";
 import { silentLogger } from "@klutch/telemetry";
-import { watchCost } from "./cost.ts";
-import { watching } from "./watching.ts";
+import { watchCost } from "../cost/sources.ts";
+import { watching } from "../watching.ts";
 import { TestBrowser } from "../testing/browser.ts";
 import { addressOf, type DexPerson, prepareDex, subjectOf } from "../testing/dex.ts";
 import { databases } from "../testing/provider.ts";
 import { prepareReplicas } from "../testing/replicas.ts";
 import { createTenant, exportRequest, mapNamespace } from "../testing/tenants.ts";
 import { actionTests, type Answer, type Body } from "./testing/action-tests.ts";
+import { offerPriceTests } from "./testing/offer-price-tests.ts";
 import { boundAccount, recordUsage } from "../testing/usage.ts";
 
 const stack = new AsyncDisposableStack();
@@ -69,8 +70,16 @@ const flags = [
   `--console-assets=${folder}`,
   "--console-actions",
 ];
-// Before the console looks at them.
+// Before the console looks at them. The API server takes any number of seconds that is not negative.
 await recordUsage(client, { mine: "small", theirs: "theirs-only" });
+const month = new Date().toISOString().slice(0, 7);
+const lie = { service: "pg", plan: "small", config: "broker", month, seconds: 2 ** 53 - 1, ended: 1 };
+await client.create<DynamicObject>(usageLedgers, {
+  apiVersion: "dataservices.anynines.com/v1",
+  kind: "UsageLedger",
+  metadata: { name: "theirs.damaged" },
+  spec: { namespace: "theirs", year: 2026, rows: [lie] },
+});
 
 const first = await start("one", ...flags);
 const second = await start("two", ...flags);
@@ -270,11 +279,12 @@ test("audit shows what the backend says of a Tenant, to those who may list Event
   await client.mergePatch(namespaces, { name: "theirs" }, marked(null));
 });
 
+offerPriceTests({ client, logIn, get, idsOf });
+
 test("cost shows this month's bill of all to those who may list ledgers, and a member their own", async () => {
   const [all, member] = [await logIn("operator"), await logIn("developer")];
   await waitFor("the bill", async () => (await idsOf(all, "cost")).length === 2);
   const { rows } = (await get(member, "api/rows/cost")).body;
-  const month = new Date().toISOString().slice(0, 7);
   const words = { tenant: "mine", service: "pg", plan: "small", month };
   const cost = { amount: "5.00", currency: "EUR" };
   assert.deepEqual(
@@ -288,18 +298,19 @@ test("cost shows this month's bill of all to those who may list ledgers, and a m
   assert.equal((await get(await logIn("mallory"), "api/rows/cost")).status, 403);
 });
 
-test("the bill waits for the console's role, which is enough for it and opens no other ConfigMap", async () => {
+test("the bill waits for the backend's rules of cost, which are enough for it and open no other ConfigMap", async () => {
   const account = { namespace: "crossplane-system", name: "console" };
   await using narrow = await boundAccount(cluster, account);
-  const { sources, caches } = watchCost(narrow, { list: () => [] }, silentLogger);
+  const { sources, prices, usage } = watchCost(narrow, { list: () => [] }, silentLogger);
+  const caches = [...prices, ...usage];
   const abort = new AbortController();
   const running = watching("bill", caches).start({ signal: abort.signal });
   await waitFor("a refusal", () => caches.every((cache) => cache.status().lastError !== undefined));
   assert.ok(!sources.areListed());
-  await client.create(clusterRoles, roleObject({ name: "console" }, consoleRules));
+  await client.create(clusterRoles, roleObject({ name: "console" }, costRules));
   await waitFor("the objects of the bill", () => sources.areListed());
   assert.equal([...sources.prices.list()].length, 1);
-  assert.equal([...sources.ledgers.list()].length, 2);
+  assert.equal([...sources.ledgers.list()].length, 3);
   await assert.rejects(narrow.list(configMaps, { namespace: account.namespace }), /forbidden/);
   abort.abort();
   await running;

@@ -11,16 +11,18 @@ import { createMayDo } from "../authorization/access-reviews.ts";
 import type { AllowedOffers } from "../authorization/allowed-offers.ts";
 import type { KnownGroups } from "../authorization/fitting-groups.ts";
 import type { Caches } from "../controller-context.ts";
+import type { Cost } from "../cost/cost.ts";
 import type { IdentityProvider } from "../login/identity-provider.ts";
 import type { Gate } from "../login/open-routes.ts";
 import { createSealer } from "../sealed-cookie.ts";
 import type { EndedSessions } from "../sessions/ended-sessions.ts";
+import { watching } from "../watching.ts";
 import { allActions, createActions } from "./actions/actions.ts";
 import { addActionRoutes } from "./actions/routes.ts";
 import type { Assets } from "./assets.ts";
 import { Board } from "./board.ts";
 import { ConsoleClaims } from "./claims.ts";
-import { ConsoleCost, watchCost } from "./cost.ts";
+import { ConsoleCost } from "./cost.ts";
 import { explainRow } from "./explain.ts";
 import { consoleHeaders } from "./headers.ts";
 import { type ConsoleLogin, createConsoleLogin } from "./login.ts";
@@ -28,7 +30,6 @@ import { createRightsOf } from "./rights.ts";
 import { addConsoleRoutes } from "./routes.ts";
 import { createConsoleSessions } from "./sessions.ts";
 import { Streams } from "./streams.ts";
-import { watching } from "./watching.ts";
 
 /** Parts of the console. */
 export interface ConsoleParts {
@@ -39,6 +40,7 @@ export interface ConsoleParts {
   readonly cookieKeys: Parameters<typeof createSealer>[1];
   readonly client: KubeClient;
   readonly caches: Caches;
+  readonly cost: Pick<Cost, "prices" | "bill" | "wantBill">;
   readonly templates: Informer<APIServiceExportTemplate>;
   readonly offers: AllowedOffers;
   readonly ended: EndedSessions;
@@ -79,8 +81,8 @@ export function createConsole(parts: ConsoleParts): Console {
     transform: auditEvent,
     maxObjects: mostEvents,
   });
-  const bill = watchCost(client, caches.namespaces, parts.logger);
-  const cost = new ConsoleCost({ sources: bill.sources, logger: parts.logger, clock });
+  parts.cost.wantBill();
+  const cost = new ConsoleCost(parts.cost);
   const board = new Board({ caches, templates, claims, cost, events, now: () => clock.monotonic() });
   const sessions = createConsoleSessions({ ...parts, sealer: createSealer("console session", cookieKeys) });
   const login = createConsoleLogin({ ...parts, sessions, sealer: createSealer("console login", cookieKeys) });
@@ -129,6 +131,6 @@ export function createConsole(parts: ConsoleParts): Console {
       });
     },
     close: () => streams.close(),
-    parts: [claims, watching("console-audit", [events]), watching("console-cost", bill.caches)],
+    parts: [claims, watching("console-audit", [events])],
   };
 }

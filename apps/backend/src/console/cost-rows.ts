@@ -1,7 +1,7 @@
 /** Makes the console's rows of this month's bill. No I/O. Names of strangers come out on one line and bounded. */
 import { plainText } from "@klutch/api";
 import type { CostRow } from "@klutch/overview";
-import { type BillLine, billOf, type PriceBook, type Recorded, shownMoney } from "@klutch/services/prices";
+import { type BillLine, shownMoney } from "@klutch/services/prices";
 
 /** Most rows of one tenant, the dearest ones; the rest is one row by currency. */
 const mostOfTenant = 100;
@@ -16,12 +16,8 @@ interface Sum extends Words {
   readonly micros: bigint;
 }
 
-/** Returns the rows of the month of `now`, in UTC. Throws `PriceError` if a ledger is not valid. */
-export function costRows(recorded: Recorded, book: PriceBook, now: number): readonly CostRow[] {
-  const month = new Date(now).toISOString().slice(0, 7);
-  const lines = billOf(recorded, book, { since: month, until: undefined, now }).filter(
-    (line) => line.month === month,
-  );
+/** Returns the rows of a bill of one month. */
+export function costRows(lines: readonly BillLine[]): readonly CostRow[] {
   const sums = added(lines.map(sumOf));
   const byTenant = Map.groupBy(sums, ({ tenant }) => tenant);
   return [...byTenant.values()].flatMap((all) => bounded(all).map(rowOf));

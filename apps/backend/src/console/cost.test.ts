@@ -4,7 +4,10 @@ import { test } from "node:test";
 import { serviceNamespaceAnnotation, type UsageLedger, usageAnnotation } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
 import type { CostRow } from "@klutch/overview";
-import { ConsoleCost, type CostSources } from "./cost.ts";
+import { MonthBill } from "../cost/month-bill.ts";
+import { Prices } from "../cost/prices.ts";
+import type { CostSources } from "../cost/sources.ts";
+import { ConsoleCost } from "./cost.ts";
 import type { Rights } from "./rights.ts";
 
 const now = Date.UTC(2026, 10, 11);
@@ -36,27 +39,27 @@ interface Fixture {
   readonly said: string[];
   pass(ms: number): void;
   /** The objects with prices have changed. */
-  reprice(): void;
+  readonly reprice: () => void;
 }
 
 function fixture(sources: Partial<CostSources>): Fixture {
   const said: string[] = [];
   let passed = 0;
   const handlers: (() => void)[] = [];
-  const cost = new ConsoleCost({
-    sources: {
-      instances: [],
-      ledgers: cacheOf(),
-      namespaces: cacheOf(),
-      compositions: cacheOf(),
-      prices: cacheOf(priceList('{ currency: EUR, perHour: "0.5" }')),
-      areListed: () => true,
-      onPrices: (handler) => void handlers.push(handler),
-      ...sources,
-    },
-    logger: { error: (_message, keys) => void said.push(JSON.stringify(keys)) },
-    clock: { now: () => now + passed, monotonic: () => passed },
-  });
+  const clock = { now: () => now + passed, monotonic: () => passed };
+  const all: CostSources = {
+    instances: [],
+    ledgers: cacheOf(),
+    namespaces: cacheOf(),
+    compositions: cacheOf(),
+    prices: cacheOf(priceList('{ currency: EUR, perHour: "0.5" }')),
+    areListed: () => true,
+    onPrices: (handler) => void handlers.push(handler),
+    ...sources,
+  };
+  const prices = new Prices(all, clock);
+  const logger = { error: (_message: string, keys?: object) => void said.push(JSON.stringify(keys)) };
+  const cost = new ConsoleCost({ prices, bill: new MonthBill({ sources: all, prices, logger, clock }) });
   return {
     cost,
     said,
@@ -191,10 +194,64 @@ for (const [lie, prices] of [
 }
 
 for (const seconds of [-1, 2 ** 53, Number.MAX_SAFE_INTEGER - 2]) {
-  test(`a ledger with ${seconds} seconds beside another is no bill, and the log names it`, () => {
-    const rows = [{ ...used, seconds }, used];
-    const board = fixture({ ledgers: cacheOf(ledger("a", ...rows)) });
-    assert.deepEqual(rowsOf(board), []);
-    assert.match(board.said[0] ?? "", /is not a whole number between 0 and/);
+  test(`a ledger with ${seconds} seconds hides itself and no other bill; it is a problem, and the log names it once`, () => {
+    const board = fixture({ ledgers: cacheOf(ledger("a", { ...used, seconds }, used), ledger("b", used)) });
+    assert.deepEqual(
+      rowsOf(board).map(({ tenant, hours }) => [tenant, hours]),
+      [["b", 10]],
+    );
+    const [problem, ...more] = board.cost.problems();
+    assert.deepEqual(more, []);
+    assert.equal(problem?.title, "UsageLedger a.2026");
+    assert.match(
+      problem?.says ?? "",
+      /spec\.rows\[0\]\.seconds is not .* The bill leaves this ledger out\.$/,
+    );
+    board.pass(60_000);
+    rowsOf(board);
+    assert.equal(board.said.length, 1);
+    assert.match(board.said[0] ?? "", /UsageLedger a\.2026: .*is not a whole number between 0 and/);
   });
 }
+
+test("a thousand damaged ledgers with markup for names are 20 problems on one line each", () => {
+  const bad = Array.from({ length: 1_000 }, (_, index) =>
+    ledger(`<b>\u202e\n${index}`, { ...used, seconds: -1 }),
+  );
+  const problems = fixture({ ledgers: cacheOf(...bad) }).cost.problems();
+  assert.equal(problems.length, 20);
+  assert.match(problems[19]?.says ?? "", /, and 980 more ledgers are damaged\.$/);
+  assert.doesNotMatch(JSON.stringify(problems), /[\p{Cc}\p{Cf}]/u);
+});
+
+test("an offer has the plans of its kind with prices: of an enumeration, and of the rules of a table", () => {
+  const crd = (spec: object): DynamicObject => ({
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "x" },
+    spec: { versions: [{ storage: true, schema: { openAPIV3Schema: { properties: { spec } } } }] },
+  });
+  const list = priceList('{ currency: EUR, perHour: "0.5" }');
+  const { cost, reprice } = fixture({ prices: { list: () => [list] } });
+  const small = { name: "small", words: "", perMonth: { amount: "365.00", currency: "EUR" } };
+  const big = { name: "big", words: "" };
+  const listed = crd({ properties: { service: { enum: ["pg"] }, plan: { enum: ["small", "big", 7] } } });
+  assert.deepEqual(cost.plansOf(listed), [small, big]);
+  assert.equal(cost.plansOf(listed), cost.plansOf(listed), "the same until something changes");
+  const before = cost.plansOf(listed);
+  reprice();
+  assert.notEqual(cost.plansOf(listed), before);
+  const rules = [
+    { message: "Unsupported service used for pg", rule: 'self.service in ["pg", "pg13"]' },
+    {
+      message: "Unsupported plan used for pg",
+      rule: '(has(self.x)) || (self.plan in ["small", "big"] || (self.plan in ["old"] && oldSelf.hasValue()))',
+    },
+    { message: "another", rule: '!(self.plan in ["none"])' },
+  ];
+  const one = { ...small, words: "with pg" };
+  assert.deepEqual(cost.plansOf(crd({ "x-kubernetes-validations": rules })), [one, big]);
+  for (const lie of [{}, { properties: 7 }, { "x-kubernetes-validations": [null, { rule: 7, message: {} }] }])
+    assert.deepEqual(cost.plansOf(crd(lie)), []);
+  assert.deepEqual(cost.plansOf(undefined), []);
+});

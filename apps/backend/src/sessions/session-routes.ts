@@ -149,6 +149,7 @@ async function templatesFor(
       description: offer.description,
       services: services.filter(({ apis }) => apis.includes(offer)).map(nameOf),
       fields: offer.fields,
+      prices: offer.prices ?? [],
       state: "Available" as const,
     })),
     ...unavailable.map(({ group, resource, reason }) => ({

@@ -2,6 +2,7 @@
 import { clusterBindingName, crdNameOf, objectStateOf, type Tenant } from "@klutch/api";
 import { findCondition, keyOf, keyOfRef } from "@klutch/kube-core";
 import { type Runnable, untilAborted } from "@klutch/kube-runtime";
+import { budgetCondition } from "@klutch/overview";
 import type { GaugeDeclaration, Metrics, Sample } from "@klutch/telemetry";
 import type { ClaimState } from "../causes/claim-causes.ts";
 import type { ControllerContext } from "../controller-context.ts";
@@ -41,6 +42,7 @@ export function createTenantStates(metrics: Metrics, sources: TenantStateSources
       show(bounded(declarations.tenantObjects), () => usesOf(sources, ({ used }) => used));
       show(bounded(declarations.tenantObjectLimit), () => usesOf(sources, ({ max }) => max));
       show(declarations.limitsReached, () => reachedOf(sources));
+      show(bounded(declarations.tenantBudgetUsed), () => budgetsOf(sources));
       show(bounded(declarations.tenantCredentialEnd), () => endsOf(sources));
       show(bounded(declarations.controlPlaneClaims), () => claimsOf(sources));
       await untilAborted(signal);
@@ -95,6 +97,15 @@ function* usesOf(
 function* reachedOf(sources: TenantStateSources): Iterable<Sample<"resource">> {
   for (const { resource, used, max } of limitedKinds(sources))
     yield { labels: { resource }, value: max > 0 && used >= max ? 1 : 0 };
+}
+
+function* budgetsOf({ caches }: TenantStateSources): Iterable<Sample<"tenant">> {
+  for (const tenant of caches.tenants.list()) {
+    const { budget, conditions } = tenant.status ?? {};
+    const known = findCondition(conditions, budgetCondition)?.status;
+    if (budget === undefined || (known !== "True" && known !== "False") || !counts(caches, tenant)) continue;
+    yield { labels: { tenant: tenant.metadata.namespace ?? "" }, value: budget.usedPercent / 100 };
+  }
 }
 
 function* endsOf({ caches, ends }: TenantStateSources): Iterable<Sample<"tenant">> {

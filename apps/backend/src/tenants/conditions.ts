@@ -7,6 +7,9 @@ import {
   setConditions,
   trueCondition,
 } from "@klutch/kube-core";
+import { budgetCondition } from "@klutch/overview";
+import { withinBudget } from "./budget-report.ts";
+import type { BudgetReport } from "../controller-context.ts";
 import type { LimitPlan } from "./limit-plan.ts";
 import type { Unlimitable } from "./limits.ts";
 
@@ -23,6 +26,8 @@ export interface LimitFacts {
   readonly isWide: boolean;
   /** Refusal of a quota by the API server. */
   readonly refusal: string | undefined;
+  /** Absent without a budget; `unknown` before the first bill of this process, which leaves the condition as it is. */
+  readonly budget?: BudgetReport | "unknown" | undefined;
 }
 
 const appCluster = "AppCluster";
@@ -37,13 +42,16 @@ export function conditionsOfTenant(
   now: number,
 ): readonly Condition[] {
   const isLimited = (facts.limits.objects ?? []).length > 0;
+  const { budget } = facts;
   const hasLimits = isLimited || facts.limits.serviceNamespaces !== undefined;
   const found = [
     trueCondition(appCluster),
     ...(isLimited ? [limitsEnforced(facts)] : []),
     ...(hasLimits ? [withinLimits(facts)] : []),
+    ...(budget === undefined || budget === "unknown" ? [] : [withinBudget(budget)]),
   ];
-  const types = new Set(["Ready", ...found.map(({ type }) => type)]);
+  const kept = budget === "unknown" ? [budgetCondition] : [];
+  const types = new Set(["Ready", ...kept, ...found.map(({ type }) => type)]);
   return setConditions(
     present?.filter(({ type }) => types.has(type)),
     found,

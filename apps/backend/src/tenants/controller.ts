@@ -1,7 +1,7 @@
 /** The controller of Tenants: what wakes it, and whom it wakes. */
 import { type ClusterBinding, clusterBindingName, type Tenant, tenantName } from "@klutch/api";
 import { jsonEqual, keyOf, keyOfRef } from "@klutch/kube-core";
-import { type Change, Controller, type ControllerOptions } from "@klutch/kube-runtime";
+import { type Change, Controller, type ControllerOptions, type EventRecorder } from "@klutch/kube-runtime";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 import { clusterNamespaceOf, namespaceLimit } from "./limits.ts";
 import { createTenantReconcile } from "./reconciler.ts";
@@ -18,14 +18,19 @@ export interface LimitFollowers {
 export function createTenantController(
   context: ControllerContext,
   { bindings, mappings, waitingIn }: LimitFollowers,
-  options: Pick<ControllerOptions, "groups" | "logger" | "metrics" | "tracer" | "clock">,
+  {
+    events,
+    ...options
+  }: Pick<ControllerOptions, "groups" | "logger" | "metrics" | "tracer" | "clock"> & {
+    readonly events: EventRecorder;
+  },
 ): Controller {
   const { caches } = context;
   const controller = new Controller({
     ...options,
     name: "tenants",
     kind: caches.tenants.type.kind,
-    reconcile: createTenantReconcile(context),
+    reconcile: createTenantReconcile(context, events),
   });
   const tenantOf = (namespace: string): readonly string[] => {
     const isBound = caches.bindings.get(keyOfRef({ namespace, name: clusterBindingName })) !== undefined;
@@ -50,6 +55,10 @@ export function createTenantController(
   context.credentialEnds.onChange((namespace) => {
     for (const key of tenantOf(namespace))
       controller.enqueue(key, { reason: "its credential ends at another time" });
+  });
+  context.budgets?.onChange((namespace) => {
+    for (const key of tenantOf(namespace))
+      controller.enqueue(key, { reason: "its budget is used otherwise" });
   });
   // A kind that a limit names may come or go.
   controller.watch(caches.crds, ({ type }) =>

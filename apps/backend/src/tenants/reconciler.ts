@@ -11,11 +11,12 @@ import {
   tenants,
   type TenantStatus,
 } from "@klutch/api";
-import { type KubeObject, keyOfRef, plainText, refOf, wholeSeconds } from "@klutch/kube-core";
+import { apiVersionOf, type KubeObject, keyOfRef, plainText, refOf, wholeSeconds } from "@klutch/kube-core";
 import { ApiError, isAlreadyExists, isForbidden, isNotFound } from "@klutch/kube";
-import type { Reconcile, ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
+import type { EventRecorder, Reconcile, ReconcileContext, ReconcileResult } from "@klutch/kube-runtime";
 import { ensureStatus } from "../apply.ts";
 import { byNamespace, type ControllerContext, isOperators } from "../controller-context.ts";
+import { type BudgetNews, budgetNews } from "./budget-report.ts";
 import { conditionsOfTenant, conditionsWithoutCluster } from "./conditions.ts";
 import type { LimitPlan } from "./limit-plan.ts";
 import { limitsOf, planOf, removeQuota, writeQuota } from "./limits.ts";
@@ -27,8 +28,9 @@ const retryMs = 60_000;
 const contactLimit = 256;
 
 /** Keys are `namespace/name` of Tenants. */
-export function createTenantReconcile(context: ControllerContext): Reconcile {
+export function createTenantReconcile(context: ControllerContext, events: EventRecorder): Reconcile {
   const { caches } = context;
+  const tell = createBudgetTeller(events);
   return async (key, run) => {
     const { namespace = "", name } = refOf(key);
     const place = caches.namespaces.get(namespace);
@@ -44,7 +46,7 @@ export function createTenantReconcile(context: ControllerContext): Reconcile {
     if (place === undefined) return undefined;
     return tenant === undefined
       ? createTenant(context, place, binding, run)
-      : keepTenant(context, place, binding, tenant, run);
+      : keepTenant(context, tell, place, binding, tenant, run);
   };
 }
 
@@ -82,6 +84,7 @@ async function createTenant(
 
 async function keepTenant(
   context: ControllerContext,
+  tell: ReturnType<typeof createBudgetTeller>,
   place: KubeObject,
   binding: ClusterBinding,
   tenant: Tenant,
@@ -95,6 +98,9 @@ async function keepTenant(
   if (refusal !== undefined)
     logger.warn("the limits of a tenant could not be enforced", { namespace, error: refusal });
   const mappings = caches.mappings.byIndex(byNamespace, namespace);
+  const { budget } = tenant.spec;
+  const report = budget && context.budgets?.reportOf(namespace, budget);
+  const news = budgetNews(tenant, report);
   const conditions = conditionsOfTenant(
     tenant.status?.conditions,
     {
@@ -108,6 +114,7 @@ async function keepTenant(
       serviceNamespaces: mappings.filter(({ status }) => status?.namespace !== undefined).length,
       isWide: consumerScope === "Cluster",
       refusal: refusal?.message,
+      budget: budget && (report ?? "unknown"),
     },
     clock.now(),
   );
@@ -118,10 +125,32 @@ async function keepTenant(
     used: plan.totals.map(({ group, resource, used }) => ({ group, resource, used })),
     conditions,
   };
-  const wanted = { ...status, ...credentialEndOf(context, tenant) };
+  const wanted = { ...status, ...credentialEndOf(context, tenant), ...news.status };
   await ensureStatus(client, tenants, tenant, wanted, { signal });
+  await tell(tenant, news);
   await ensureStatus(client, clusterBindings, binding, { ...reportOf(binding, tenant, plan) }, { signal });
   return refusal === undefined ? undefined : { requeueAfterMs: retryMs };
+}
+
+/**
+ * Creates what records Events of budgets: after the status that says so was written, so that a restart repeats none. The cache may still show the
+ * status before it, so the last share of each Tenant is remembered.
+ */
+function createBudgetTeller(events: EventRecorder): (tenant: Tenant, news: BudgetNews) => Promise<void> {
+  const told = new Map<string, string>();
+  return async ({ metadata: { namespace, name, uid = "" } }, { status: { budget }, event }) => {
+    if (budget === undefined || budget === null) return void told.delete(uid);
+    const share = `${budget.month} ${budget.warnedPercent}`;
+    const isTold = told.get(uid) === share;
+    told.set(uid, share);
+    if (event === undefined || isTold) return;
+    const about = {
+      apiVersion: apiVersionOf(tenants),
+      kind: tenants.kind,
+      metadata: { namespace, name, uid },
+    };
+    await events.record(about, "Warning", event.reason, event.message);
+  };
 }
 
 /** Returns the end of the app cluster's credential, null to remove it. Until this process has checked it, the one that the Tenant shows stays. */

@@ -27,9 +27,11 @@ import {
   unlimitedClient,
   waitFor,
 } from "@klutch/kube-testing";
+import { budgetTests } from "./testing/budget-tests.ts";
 import { confinedClient } from "../testing/confined.ts";
 import { databases, installProvider } from "../testing/provider.ts";
 import { startBackend } from "../testing/start-backend.ts";
+import { recordUsage } from "../testing/usage.ts";
 import { askForNamespace, conditionText, createTenant, serviceNamespaceOf } from "../testing/tenants.ts";
 
 const stack = new AsyncDisposableStack();
@@ -39,6 +41,7 @@ const { client } = cluster;
 const confined = stack.use(await confinedClient(cluster));
 await installProvider(client, [crdObject(databases, { properties: { spec: anyObject } })]);
 for (const { plural, group } of [databases, tenants]) await untilServed(client, `${plural}.${group}`);
+await recordUsage(client, { "shop-cluster": "small" });
 const { metrics } = await startBackend(stack, cluster, { flags: ["--control-plane-mode"], client: confined });
 
 const count = "count/databases.example.org";
@@ -203,6 +206,8 @@ test("the app cluster's account can neither read nor write Tenants and quotas", 
           `${verb} ${resource}`,
         );
 });
+
+budgetTests({ client, metrics, said, make: () => make(account, two, "over"), exceeds });
 
 test("a report on limits that the account forged is put right, and the quota refuses all the same", async () => {
   const forged = [{ group: "example.org", resource: "databases", max: 1000, used: 0 }];

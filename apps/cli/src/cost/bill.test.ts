@@ -8,7 +8,7 @@ import {
   usageAnnotation,
 } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
-import { type BillLine, billOf, PriceBook, type Recorded } from "@klutch/services";
+import { type BillLine, billOf as wholeBillOf, PriceBook, type Recorded } from "@klutch/services";
 import fc from "fast-check";
 import { printedBill, totalsOf } from "./print.ts";
 
@@ -56,6 +56,11 @@ function ledger(rows: UsageLedger["spec"]["rows"], uids: readonly string[] = [])
   };
 }
 
+const billOf = (...args: Parameters<typeof wholeBillOf>): readonly BillLine[] => {
+  const { lines, damaged } = wholeBillOf(...args);
+  assert.deepEqual(damaged, []);
+  return lines;
+};
 const row = (seconds: number, month = "2026-11") => ({ ...used, month, seconds, ended: 1 });
 const recorded = (some: Partial<Recorded>): Recorded => ({
   instances: [],
@@ -131,14 +136,53 @@ test("months outside the period do not count, and a plan without a price is show
   );
 });
 
-for (const seconds of [-1, 0.5, 2 ** 53, Number.MAX_SAFE_INTEGER]) {
-  test(`a ledger that says ${seconds} seconds is refused by its name and field`, () => {
-    assert.throws(
-      () => billOf(recorded({ ledgers: [ledger([row(seconds)])] }), book, period),
-      /^PriceError: UsageLedger klutch-a-team\.2026: spec\.rows\[0\]\.seconds is not a whole number/,
+for (const [lie, damage, fault] of [
+  [
+    "-1 seconds",
+    { seconds: -1 },
+    /^spec\.rows\[1\]\.seconds is not a whole number between 0 and 1000000000000$/,
+  ],
+  ["half a second", { seconds: 0.5 }, /^spec\.rows\[1\]\.seconds is not/],
+  ["seconds as text", { seconds: "1e3" }, /^spec\.rows\[1\]\.seconds is not/],
+  ["2^53 seconds", { seconds: 2 ** 53 }, /^spec\.rows\[1\]\.seconds is not/],
+  ["as many seconds as a number holds", { seconds: Number.MAX_SAFE_INTEGER }, /seconds is not/],
+  ["a negative count", { ended: -1 }, /^spec\.rows\[1\]\.ended is not/],
+  ["a month that is none", { month: "2026-13" }, /^spec\.rows\[1\]\.month is no month, such as 2026-11$/],
+  ["a plan that is no text", { plan: {} }, /^spec\.rows\[1\]\.plan is no text$/],
+] as const) {
+  test(`a ledger with ${lie} is named with its field, hides itself, and no other`, () => {
+    const lying = ledger([row(day), { ...row(day), ...damage } as unknown as ReturnType<typeof row>]);
+    const ledgers = [ledger([row(7)]), { ...lying, metadata: { name: "liar" } }];
+    const { lines, damaged } = wholeBillOf(recorded({ ledgers }), book, period);
+    assert.deepEqual(
+      lines.map(({ seconds }) => seconds),
+      [7],
     );
+    assert.deepEqual(
+      damaged.map(({ name }) => name),
+      ["liar"],
+    );
+    assert.match(damaged[0]?.fault ?? "", fault);
   });
 }
+
+test("a ledger without rows, or without a spec, is damaged and no crash", () => {
+  for (const spec of [undefined, {}, { rows: {} }, { rows: [null] }, { rows: [], recorded: [7] }]) {
+    const ledgers = [{ ...ledger([]), spec } as unknown as UsageLedger];
+    const { lines, damaged } = wholeBillOf(recorded({ ledgers }), book, period);
+    assert.deepEqual([lines.length, damaged.length], [0, 1], JSON.stringify(spec));
+  }
+});
+
+test("10,000 services, each with the largest row, are added exactly", () => {
+  const rows = Array.from({ length: 10_000 }, (_, index) => ({
+    ...row(1_000_000_000_000),
+    service: `s${index % 5_000}`,
+  }));
+  const bill = billOf(recorded({ ledgers: [ledger(rows)] }), book, period);
+  assert.equal(bill.length, 5_000);
+  assert.ok(bill.every(({ seconds }) => seconds === 2_000_000_000_000));
+});
 
 test("amounts of two currencies are never added", () => {
   const two = new PriceBook([

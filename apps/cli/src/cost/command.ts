@@ -1,23 +1,28 @@
 /** `klutch cost` and its flags: what the databases of a control plane cost. */
 import {
   namespacedServiceInstances,
+  plainText,
   type ServiceInstance,
   serviceInstances,
+  type Tenant,
+  tenants as tenantType,
   type UsageLedger,
   usageLedgers,
 } from "@klutch/api";
+import { isForbidden } from "@klutch/kube";
 import { type KubeObject, namespaces } from "@klutch/kube-core";
-import { type BillLine, billOf } from "@klutch/services";
+import { type BillLine, billOf, type DamagedLedger } from "@klutch/services";
 import { Command } from "commander";
 import type { CommandTools } from "../command-tools.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
-import { counted } from "../findings.ts";
+import { counted, NotWellError } from "../findings.ts";
 import { type CommonOptions, commonOptions, readFormat } from "../options.ts";
 import { addControlPlaneFlags } from "../service/commands.ts";
-import { connectControlPlane } from "../service/control-plane.ts";
+import { type ControlPlane, connectControlPlane } from "../service/control-plane.ts";
 import { listed } from "../tenants/read.ts";
-import { calculated, readPrices } from "./prices.ts";
+import { budgetLines, budgetMarks } from "./budgets.ts";
+import { readPrices } from "./prices.ts";
 import { type CostFormat, costFormats, printedBill } from "./print.ts";
 
 interface CostOptions extends Omit<CommonOptions, "output"> {
@@ -29,6 +34,7 @@ interface CostOptions extends Omit<CommonOptions, "output"> {
   readonly format: CostFormat;
 }
 
+const exitCodes = "\nExit codes: 0 the bill is whole, 1 there is none, 2 it leaves damaged ledgers out.";
 const monthHelp = "such as 2026-11, in UTC";
 
 /** The command, for operators of a control plane. */
@@ -46,6 +52,7 @@ export function costCommand(context: CliContext, tools: CommandTools): Command {
     .option("--prices <file>", "price list to use instead of the control plane's")
     .option("--prices-namespace <name>", "namespace of the ConfigMap klutch-prices", "crossplane-system")
     .option("-o, --output <format>", `output format: ${costFormats.join(", ")}`)
+    .addHelpText("after", exitCodes)
     .action(async () => {
       const { output, ...values }: Readonly<Record<string, unknown>> = command.opts();
       const { since, until, tenant, prices, pricesNamespace } = values;
@@ -77,13 +84,44 @@ async function cost(context: CliContext, options: CostOptions): Promise<void> {
   ];
   const ledgers = await listed<UsageLedger>(context, cluster, usageLedgers);
   const spaces = await listed<KubeObject>(context, cluster, namespaces);
-  const period = { since, until, now: context.clock.now() };
-  const all = calculated(() => billOf({ instances, ledgers, namespaces: spaces }, book, period));
-  const lines = all.filter(({ tenant }) => tenants.length === 0 || tenants.includes(tenant));
+  const now = context.clock.now();
+  const bill = billOf({ instances, ledgers, namespaces: spaces }, book, { since, until, now });
+  const isMeant = (tenant: string): boolean => tenants.length === 0 || tenants.includes(tenant);
+  const lines = bill.lines.filter(({ tenant }) => isMeant(tenant));
+  const month = new Date(now).toISOString().slice(0, 7);
+  const isNow = since <= month && (until === undefined || month < until);
+  const owners = isNow ? await readBudgets(context, cluster) : [];
+  const marks = budgetMarks(
+    owners.filter(({ metadata }) => isMeant(metadata.namespace ?? "")),
+    lines,
+    month,
+  );
   const isTable = format === undefined || format === "wide";
   if (lines.length === 0 && isTable) context.terminal.say("No database existed in this time.");
-  else context.terminal.out(printedBill(lines, { since, until }, format));
+  else context.terminal.out(printedBill(lines, { since, until }, format, { marks, damaged: bill.damaged }));
   warnOfPrices(context, lines);
+  for (const line of budgetLines(marks)) context.terminal.say(line);
+  if (bill.damaged.length > 0) throw damagedLedgers(context, bill.damaged);
+}
+
+/** Reads the Tenants. A person who may not list them sees the bill without budgets. */
+async function readBudgets(context: CliContext, cluster: ControlPlane): Promise<readonly Tenant[]> {
+  try {
+    return await listed<Tenant>(context, cluster, tenantType);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    context.terminal.say("Budgets are not compared: you may not list tenants.klutch.anynines.com.");
+    return [];
+  }
+}
+
+/** Names the ledgers that the bill leaves out. */
+function damagedLedgers({ terminal }: CliContext, damaged: readonly DamagedLedger[]): NotWellError {
+  const most = 5;
+  for (const { name, fault } of damaged.slice(0, most))
+    terminal.say(`The bill leaves UsageLedger ${plainText(name, 253)} out: ${plainText(fault, 300)}.`);
+  if (damaged.length > most) terminal.say(`${damaged.length - most} more ledgers are damaged.`);
+  return new NotWellError(`cost: ${counted(damaged.length, "damaged ledger")}.`);
 }
 
 function warnOfPrices({ terminal }: CliContext, lines: readonly BillLine[]): void {

@@ -4,11 +4,15 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import {
+  apiServiceExportTemplates,
+  bindCrds,
   binderName,
   binderRules,
   providerCrds,
   serviceInstances,
   serviceNamespaceAnnotation,
+  type Tenant,
+  tenants,
   usageAnnotation,
   type UsageLedger,
   usageLedgers,
@@ -24,6 +28,7 @@ import {
   type ResourceType,
 } from "@klutch/kube-core";
 import {
+  crdObject,
   installKinds,
   leaseCluster,
   namespaceObject,
@@ -36,7 +41,7 @@ const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const cluster = stack.use(await leaseCluster({ name: "cost" }));
 const { client } = cluster;
-await installKinds(client, providerCrds);
+await installKinds(client, [...providerCrds, ...bindCrds]);
 const kubeconfig = join(cluster.dataDir, "operator.kubeconfig");
 await writeFile(kubeconfig, cluster.kubeconfig, { mode: 0o600 });
 
@@ -142,6 +147,93 @@ test("hours and cost of each app cluster, of databases that are gone and of livi
     totals: [{ currency: "EUR", cost: "1.50" }],
   });
   assert.match((await cost("-o", "csv")).out, /^klutch-a,pg,small,broker,2021-10,36000,2,5\.00,EUR$/m);
+});
+
+test("a damaged ledger is named and left out of the bill, whose exit code is 2", async () => {
+  const lying = ledger("klutch-b-team", 2 ** 53 - 1);
+  await client.create(usageLedgers, { ...lying, metadata: { name: "damaged" } });
+  const { code, out, said } = await cost("-o", "json");
+  assert.equal(code, 2, said);
+  const { lines, damagedLedgers } = JSON.parse(out) as Record<string, readonly { readonly name: string }[]>;
+  assert.equal(lines?.length, 2);
+  assert.deepEqual(
+    damagedLedgers?.map(({ name }) => name),
+    ["damaged"],
+  );
+  assert.match(
+    said,
+    /The bill leaves UsageLedger damaged out: spec\.rows\[0\]\.seconds is not a whole number/,
+  );
+  await client.delete(usageLedgers, { name: "damaged" });
+});
+
+test("a tenant whose budget is spent is marked, for people and for programs, and all others are not", async () => {
+  const month = new Date().toISOString().slice(0, 7);
+  const now = ledger("klutch-a-team", 36_000);
+  const rows = [{ ...used, month, seconds: 36_000, ended: 1 }];
+  await client.create(usageLedgers, { ...now, metadata: { name: "now" }, spec: { ...now.spec, rows } });
+  for (const [namespace, currency, perMonth] of [
+    ["klutch-a", "EUR", "4.00"],
+    ["klutch-b", "EUR", "99999.00"],
+    ["klutch-c", "USD", "1.00"],
+  ] as const) {
+    await client.create(namespaces, namespaceObject(namespace, {}));
+    await client.create<Tenant>(tenants, {
+      apiVersion: "klutch.anynines.com/v1alpha1",
+      kind: "Tenant",
+      metadata: { namespace, name: "tenant" },
+      spec: { budget: { currency, perMonth } },
+    });
+  }
+  const { code, out, said } = await run(["cost", "-o", "json"]);
+  assert.equal(code, 0, said);
+  const { budgets } = JSON.parse(out) as { readonly budgets: readonly Readonly<Record<string, unknown>>[] };
+  assert.deepEqual(
+    budgets.map(({ tenant, state, percent }) => [tenant, state, percent]),
+    [
+      ["klutch-a", "over", 125],
+      ["klutch-b", "within", 0],
+      ["klutch-c", "within", 0],
+    ],
+  );
+  assert.match(said, /^Budget of klutch-a: over budget, 5\.00 of 4\.00 EUR \(125 %\) in /m);
+  assert.ok(!said.includes("Budget of klutch-c"));
+  assert.ok(!(await cost()).said.includes("Budget of"), "another month has no budget");
+  await client.delete(usageLedgers, { name: "now" });
+});
+
+test("offers shows the prices of the plans that the schema of a kind allows, and no price of a list with a fault", async () => {
+  const things: ResourceType = {
+    group: "example.org",
+    version: "v1",
+    plural: "things",
+    kind: "Thing",
+    namespaced: true,
+  };
+  const spec = { properties: { service: { enum: ["pg", "pg13"] }, plan: { enum: ["small", "big"] } } };
+  const fields = { service: { type: "string" }, plan: { type: "string" } };
+  const properties = Object.entries(fields).map(([name, type]) => [
+    name,
+    { ...type, ...spec.properties[name as "plan"] },
+  ]);
+  const schema = { spec: { type: "object", properties: Object.fromEntries(properties) } };
+  await installKinds(client, [crdObject(things, { properties: schema })]);
+  await client.create<DynamicObject>(apiServiceExportTemplates, {
+    apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
+    kind: "APIServiceExportTemplate",
+    metadata: { namespace: "default", name: "things" },
+    spec: { APIServiceSelector: { group: things.group, resource: things.plural } },
+  });
+  const wide = await run(["offers", "-o", "wide"]);
+  assert.match(wide.out, /^API .* CLUSTERS +PRICE +PROBLEM$/m);
+  assert.match(wide.out, /^things\.example\.org .* small 365\.00 EUR \(pg\)/m);
+  assert.match((await run(["offers", "-o", "json"])).out, /"price": "small 365\.00 EUR \(pg\)"/);
+  assert.doesNotMatch((await run(["offers"])).out, /PRICE|365/);
+  await setPrices(list('{ currency: EUR, perHour: "-1" }'));
+  const lied = await run(["offers", "-o", "wide"]);
+  assert.match(lied.said, /^No prices are shown: .*klutch-prices are not valid/m);
+  assert.match(lied.out, /^things\.example\.org/m);
+  await setPrices(list('{ currency: EUR, perHour: "0.5" }'));
 });
 
 test("a price that lies is refused with its field, and no cost is shown", async () => {

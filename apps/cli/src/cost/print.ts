@@ -1,22 +1,36 @@
 /** Prints a bill: a table for people, or exact numbers for programs. */
-import { type BillLine, exactMoney, type Period, shownMoney } from "@klutch/services";
+import { type BillLine, type DamagedLedger, exactMoney, type Period, shownMoney } from "@klutch/services";
 import { columns, documentText } from "../output.ts";
+import type { BudgetMark } from "./budgets.ts";
 
 /** Formats of `klutch cost`. */
 export const costFormats = ["wide", "json", "yaml", "csv"] as const;
 /** One of them; undefined is the short table. */
 export type CostFormat = (typeof costFormats)[number] | undefined;
 
+/** Facts beside the lines, for `json` and `yaml`. */
+export interface CostNotes {
+  readonly marks?: readonly BudgetMark[];
+  readonly damaged?: readonly DamagedLedger[];
+}
+
 /** Returns the text for standard output. */
 export function printedBill(
   lines: readonly BillLine[],
   period: Pick<Period, "since" | "until">,
   format: CostFormat,
+  { marks = [], damaged = [] }: CostNotes = {},
 ): string {
   if (format === "csv") return csvOf(lines);
   if (format === "wide") return wideTable(lines);
   if (format === undefined) return shortTable(lines);
-  const document = { ...period, lines: lines.map(exactLine), totals: totalsOf(lines) };
+  const document = {
+    ...period,
+    lines: lines.map(exactLine),
+    totals: totalsOf(lines),
+    ...(marks.length > 0 && { budgets: marks }),
+    ...(damaged.length > 0 && { damagedLedgers: damaged }),
+  };
   return documentText(document, format);
 }
 

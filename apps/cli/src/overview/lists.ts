@@ -5,6 +5,7 @@ import {
   type APIServiceExportTemplate,
   apiServiceExportTemplates,
   clusterBindings,
+  crdNameOf,
   readServiceNamespaceOwner,
   resourceNamed,
   serviceNamespaceAnnotation,
@@ -17,6 +18,7 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import type { ControlPlane } from "../service/control-plane.ts";
 import { listed } from "../tenants/read.ts";
+import { type PricesOf, readOfferPrices } from "./offer-prices.ts";
 import {
   clusterColumns,
   clusterRows,
@@ -45,6 +47,10 @@ export async function lookAtClusters(
   return lookOf(clusterRows(bindings, all, context.clock.now()), clusterColumns, format);
 }
 
+/** Namespace of the operator's price list. */
+const pricesNamespace = "crossplane-system";
+const noPrices: PricesOf = () => [];
+
 /** Reads the templates. */
 export async function lookAtOffers(
   context: CliContext,
@@ -53,7 +59,12 @@ export async function lookAtOffers(
 ): Promise<Look> {
   await requireControlPlane(context, cluster);
   const templates = await listed<APIServiceExportTemplate>(context, cluster, apiServiceExportTemplates);
-  return lookOf(offerRows(templates), offerColumns, format);
+  // The short table and the names show no prices, so nothing is read for them.
+  const showsPrices = format !== undefined && format !== "name";
+  const apis = templates.map(({ spec }) => crdNameOf(spec.APIServiceSelector));
+  const from = { namespace: pricesNamespace, apis };
+  const pricesOf = showsPrices ? await readOfferPrices(context, cluster, from) : noPrices;
+  return lookOf(offerRows(templates, pricesOf), offerColumns, format);
 }
 
 /** Counts the claims of each tenant, page by page. */

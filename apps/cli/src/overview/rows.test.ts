@@ -136,6 +136,17 @@ test("a limit of the tenant that is exceeded is a problem of its app cluster; wh
   );
 });
 
+test("a budget that is spent makes no app cluster unwell", () => {
+  const spent = { ...silent, type: "WithinBudget", reason: "OverBudget", message: "5 of 4" };
+  const tenant = {
+    metadata: { namespace: "a", name: "tenant" },
+    spec: {},
+    status: { conditions: [spent] },
+  } as unknown as Tenant;
+  const [row] = clusterRows([binding("a", { ...beat, conditions: [healthy] })], [tenant], now);
+  assert.deepEqual([row?.isWell, row?.fields["problem"]], [true, ""]);
+});
+
 test("an offer that is not valid comes first, with its reason", () => {
   const template = (resource: string, conditions: readonly object[]): APIServiceExportTemplate =>
     ({

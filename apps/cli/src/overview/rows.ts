@@ -16,7 +16,8 @@ import {
   wantedKonnectorLabel,
 } from "@klutch/api";
 import { conditionsOf, type DynamicObject, findCondition, numberAt } from "@klutch/kube-core";
-import { problemsOf, problemText } from "@klutch/overview";
+import { clusterProblems, problemsOf, problemText } from "@klutch/overview";
+import { priceText, type PricesOf } from "./offer-prices.ts";
 import { ageOf, type Column, type Row } from "./table.ts";
 
 export const clusterColumns: readonly Column[] = [
@@ -51,7 +52,7 @@ export function clusterRows(
     const tenant = byNamespace.get(namespace);
     // A roll-out comes before the label, which only shows.
     const wanted = wantedKonnector ?? tenant?.metadata.labels?.[wantedKonnectorLabel];
-    const [found] = [...problemsOf(status.conditions ?? []), ...problemsOf(conditionsOf(tenant))];
+    const [found] = clusterProblems(status.conditions ?? [], conditionsOf(tenant));
     const problem =
       found === undefined ? versionFault(namespace, wanted) || updateFault(updates) : problemText(found);
     const isPending = Number.isNaN(Date.parse(status.lastHeartbeatTime ?? ""));
@@ -109,11 +110,15 @@ export const offerColumns: readonly Column[] = [
   { field: "valid", title: "VALID" },
   { field: "offered", title: "OFFERED" },
   { field: "clusters", title: "CLUSTERS" },
+  { field: "price", title: "PRICE", isWide: true },
   { field: "problem", title: "PROBLEM" },
 ];
 
 /** Returns a row for each template, those with a problem first. */
-export function offerRows(templates: readonly APIServiceExportTemplate[]): readonly Row[] {
+export function offerRows(
+  templates: readonly APIServiceExportTemplate[],
+  pricesOf: PricesOf = () => [],
+): readonly Row[] {
   const rows = templates.map((template): Row => {
     const { metadata, spec, status } = template;
     const conditions = conditionsOf(template);
@@ -130,6 +135,7 @@ export function offerRows(templates: readonly APIServiceExportTemplate[]): reado
         valid: is("Valid"),
         offered: is("Offered"),
         clusters: status?.boundClusters ?? 0,
+        price: priceText(pricesOf(crdNameOf(spec.APIServiceSelector))),
         problem: problem === undefined ? "" : problemText(problem),
       },
     };

@@ -130,6 +130,10 @@ test("templates lists what the person may bind, in five forms, and no name steer
       kind: "PostgresqlInstance",
       services: ["postgresql"],
       fields: [{ name: "plan", about: `small ${escape}` }],
+      prices: [
+        { plan: "small", perMonth: { amount: "25.00", currency: "EUR" } },
+        { plan: `big${escape}`, services: ["pg13"], perMonth: { amount: "90.00", currency: "EUR" } },
+      ],
       state: "Available",
       description: escape,
     },
@@ -147,7 +151,11 @@ test("templates lists what the person may bind, in five forms, and no name steer
   );
   assert.match(table.stdout(), /^queues\.x\.org +Unavailable: its kind is gone/m);
   const wide = await klutch(["templates", backend.url, "-o", "wide"]);
-  assert.match(wide.stdout(), /PostgresqlInstance +plan: small/);
+  assert.match(wide.stdout(), /^API .* KIND +PRICE +PLANS AND FIELDS/);
+  assert.match(
+    wide.stdout(),
+    /PostgresqlInstance +small 25\.00 EUR, big\S* 90\.00 EUR \(pg13\) +plan: small/,
+  );
   const json = await klutch(["templates", "-o", "json"]);
   const list = JSON.parse(json.stdout()) as { readonly kind: string; readonly items: readonly object[] };
   assert.deepEqual([list.kind, list.items.length], ["TemplateList", 2]);
@@ -176,6 +184,25 @@ test("an answer about APIs that is none, a refusal and a redirect are told, and 
       [200, { endsAt: "2100-01-01T00:00:00Z", items: [{ resource: "x", state: "Great" }] }],
       /items\[0\]\.state: must be Available or Unavailable/,
     ],
+    ...(["-1.00", "1e999", 25, "<b>"] as const).map(
+      (amount) =>
+        [
+          [
+            200,
+            {
+              endsAt: "2100-01-01T00:00:00Z",
+              items: [
+                {
+                  resource: "x",
+                  state: "Available",
+                  prices: [{ plan: "p", perMonth: { amount, currency: "EUR" } }],
+                },
+              ],
+            },
+          ],
+          /items\[0\]\.prices\[0\]\.perMonth\.amount/,
+        ] as const,
+    ),
     [[200, "<h1>Welcome</h1>"], /cannot be used: answer: is not an object/],
     [[302, {}], /did not list its APIs \(HTTP 302\)\./],
     [

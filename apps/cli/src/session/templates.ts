@@ -6,6 +6,7 @@ import { forgetLogins } from "../bind/stored-logins.ts";
 import type { CliContext } from "../context.ts";
 import { getJson } from "../http.ts";
 import { columns, yamlOf } from "../output.ts";
+import { priceText } from "../overview/offer-prices.ts";
 import type { ListFormat } from "../overview/table.ts";
 import { chosenLogin } from "./chosen-login.ts";
 
@@ -38,12 +39,18 @@ function textOf(items: readonly SessionTemplate[], output: ListFormat | undefine
 }
 
 function tableOf(items: readonly SessionTemplate[], isWide: boolean): string {
-  const header = ["API", "SERVICES", "STATE", ...(isWide ? ["KIND", "PLANS AND FIELDS", "DESCRIPTION"] : [])];
+  const more = ["KIND", "PRICE", "PLANS AND FIELDS", "DESCRIPTION"];
+  const header = ["API", "SERVICES", "STATE", ...(isWide ? more : [])];
   const rows = items.map((item) => {
     const { services, state, reason, kind = "", fields, description = "" } = item;
     const stateText = reason === undefined ? state : `${state}: ${reason}`;
-    const more = [kind, fields.map(({ name, about }) => `${name}: ${about}`).join("; "), description];
-    return [crdNameOf(item), services.join(","), stateText, ...(isWide ? more : [])];
+    const wide = [
+      kind,
+      priceText(item.prices),
+      fields.map(({ name, about }) => `${name}: ${about}`).join("; "),
+      description,
+    ];
+    return [crdNameOf(item), services.join(","), stateText, ...(isWide ? wide : [])];
   });
   return columns([header, ...rows]);
 }

@@ -165,6 +165,14 @@ groups:
         annotations:
           summary: '{{ "{{" }} $value }} tenants have as many {{ "{{" }} $labels.resource }} as they may, so new ones are refused.'
           runbook_url: {{ printf "%s#klutchtenantlimitreached" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchTenantOverBudget
+        expr: klutch_tenant_budget_used_ratio >= 1
+        for: 15m
+        labels:
+          severity: warning
+        annotations:
+          summary: Tenant {{ "{{" }} $labels.tenant }} has spent {{ "{{" }} $value | humanizePercentage }} of its budget of this month.
+          runbook_url: {{ printf "%s#klutchtenantoverbudget" .Values.prometheusRule.runbookUrl | quote }}
       - alert: KlutchTenantCredentialEnds
         expr: klutch_tenant_credential_expiration_timestamp_seconds - time() < {{ int .Values.prometheusRule.credentialHours }} * 3600
         for: 15m

@@ -10,6 +10,7 @@ import {
   type Schema,
   string,
 } from "@klutch/schema";
+import { decimalPattern } from "../decimal.ts";
 import { bindGroup } from "../names.ts";
 import {
   ageColumn,
@@ -34,12 +35,34 @@ export interface TenantLimits {
   readonly objects?: readonly ObjectMaximum[] | undefined;
 }
 
+/** Amount that the tenant means to spend in a month, in UTC. The backend warns, and stops nothing. */
+export interface TenantBudget {
+  /** Code of ISO 4217, such as `EUR`. */
+  readonly currency: string;
+  /** Decimal that is more than 0, such as `250.00`. */
+  readonly perMonth: string;
+}
+
+/** Sums of a month beside the budget, when the backend reported them last. */
+export interface TenantBudgetStatus {
+  /** `YYYY-MM`, in UTC. */
+  readonly month: string;
+  readonly currency: string;
+  readonly spent: string;
+  /** The sum at the end of the month, if the databases that exist now go on. */
+  readonly projected: string;
+  readonly usedPercent: number;
+  /** The share of which an Event told last: 0, 80 or 100. */
+  readonly warnedPercent: number;
+}
+
 /** Written by operators. Other fields are kept: other programs write Tenants, too. */
 export interface TenantSpec {
   readonly displayName?: string | undefined;
   /** Text that people can write to. */
   readonly owner?: string | undefined;
   readonly limits?: TenantLimits | undefined;
+  readonly budget?: TenantBudget | undefined;
   /** The next four are written by the CLI of anynines, and have no meaning for the backend. */
   readonly tenantUUID?: string | undefined;
   readonly provider?: string | undefined;
@@ -68,6 +91,7 @@ export interface TenantStatus {
   /** RFC 3339; undefined if it does not end, or no backend has checked it. */
   readonly credentialEndsAt?: string | undefined;
   readonly used?: readonly (GroupResource & { readonly used: number })[] | undefined;
+  readonly budget?: TenantBudgetStatus | undefined;
   readonly conditions?: readonly Condition[] | undefined;
 }
 
@@ -113,6 +137,47 @@ const limits: Schema<TenantLimits> = object(
   { description: "How much the tenant may have. Default: no limits." },
 );
 
+const budget: Schema<TenantBudget> = object(
+  {
+    currency: string({
+      maxLength: 3,
+      pattern: "^[A-Z]{3}$",
+      description: "Code of ISO 4217, such as EUR. Prices in another currency are not compared.",
+    }),
+    perMonth: string({
+      maxLength: 16,
+      pattern: decimalPattern,
+      description: 'Amount for a month in UTC, a decimal in quotes that is more than 0, such as "250.00".',
+      rules: [
+        {
+          rule: "self.matches('[1-9]')",
+          message: 'perMonth must be more than 0, such as "250.00"; remove budget to have none',
+        },
+      ],
+    }),
+  },
+  {},
+  {
+    description:
+      "What the tenant means to spend in a month. The condition WithinBudget and Events warn; nothing is stopped. Default: no budget.",
+  },
+);
+
+const budgetStatus: Schema<TenantBudgetStatus> = object(
+  {
+    month: string({ description: "Month in UTC, such as 2026-11." }),
+    currency: string({ description: "Currency of the budget." }),
+    spent: string({ description: "What was spent in the month." }),
+    projected: string({
+      description: "What will be spent at the end of the month if the databases that exist now go on.",
+    }),
+    usedPercent: integer({ minimum: 0, description: "Whole percent of the budget that is spent." }),
+    warnedPercent: integer({ minimum: 0, description: "Share of which an Event told last: 0, 80 or 100." }),
+  },
+  {},
+  { description: "The budget beside the bill, as the backend reported it last." },
+);
+
 const spec: Schema<TenantSpec> = object(
   {},
   {
@@ -123,6 +188,7 @@ const spec: Schema<TenantSpec> = object(
         "Whom the tenant's people ask for more, such as an e-mail address. App clusters show it where a limit refuses an object.",
     }),
     limits,
+    budget,
     tenantUUID: string({ description: "Id of the tenant in other systems. Not used by the backend." }),
     provider: string({ description: "Identity provider of the tenant. Not used by the backend." }),
     region: string({ description: "Region of the tenant. Not used by the backend." }),
@@ -172,6 +238,7 @@ const status: Schema<TenantStatus> = object(
       description: "When the credential of the app cluster ends if it is not renewed, RFC 3339.",
     }),
     used: list(used, { description: "How many objects there are of each limited kind." }),
+    budget: budgetStatus,
     conditions,
   },
   { keepsUnknown: true, description: "Written by the backend." },

@@ -12,10 +12,9 @@ import {
   usageOf,
   type UsedSeconds,
 } from "@klutch/api";
-import type { KubeObject } from "@klutch/kube-core";
+import { isRecord, type KubeObject, recordAt, textAt, valueAt } from "@klutch/kube-core";
 import { costOf } from "./price.ts";
 import type { PriceBook } from "./price-list.ts";
-import { PriceError } from "./price-text.ts";
 
 /** Usage of one plan by one tenant in one month. */
 export interface BillLine extends UsedSeconds {
@@ -44,10 +43,27 @@ export interface Period {
   readonly now: number;
 }
 
-/** Returns the lines of a period, sorted by tenant, service, plan, broker and month. */
-export function billOf(recorded: Recorded, book: PriceBook, period: Period): readonly BillLine[] {
+/** A ledger that is not what the provider writes. */
+export interface DamagedLedger {
+  readonly name: string;
+  /** Names its field and the expected value. */
+  readonly fault: string;
+}
+
+/** The cost of a period. */
+export interface Bill {
+  /** Sorted by tenant, service, plan, broker and month. */
+  readonly lines: readonly BillLine[];
+  /** Ledgers that are in no line. */
+  readonly damaged: readonly DamagedLedger[];
+}
+
+/** Returns the bill of a period. A damaged ledger hides only itself. */
+export function billOf(recorded: Recorded, book: PriceBook, period: Period): Bill {
   const tenantOf = tenantsBy(recorded.namespaces);
-  const used = [...goneRows(recorded), ...livingRows(recorded, period)].filter(
+  const { whole, damaged } = examined(recorded.ledgers);
+  const known = { ...recorded, ledgers: whole };
+  const used = [...goneRows(known), ...livingRows(known, period)].filter(
     ({ month }) => month >= period.since && (period.until === undefined || month < period.until),
   );
   const lines = new Map<string, BillLine>();
@@ -56,31 +72,60 @@ export function billOf(recorded: Recorded, book: PriceBook, period: Period): rea
     const key = JSON.stringify([tenant, row.service, row.plan, row.config, row.month]);
     const { seconds = 0, ended = 0 } = lines.get(key) ?? {};
     const sum = { ...row, tenant, seconds: seconds + row.seconds, ended: ended + row.ended };
-    if (!Number.isSafeInteger(sum.seconds)) throw tooLarge(`the usage of ${row.plan} in ${row.month}`);
     const price = book.at(row.service, row.plan, row.month);
     const micros = price === undefined ? 0n : costOf(price, BigInt(sum.seconds));
     lines.set(key, { ...sum, currency: price?.currency, micros });
   }
-  return [...lines].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, line]) => line);
+  const sorted = [...lines].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, line]) => line);
+  return { lines: sorted, damaged };
 }
 
 type Row = LedgerRow & { readonly namespace: string | undefined };
 
 function goneRows({ ledgers }: Recorded): readonly Row[] {
-  return ledgers.flatMap(({ metadata, spec }) =>
-    spec.rows.map((row, index) => {
-      const place = `UsageLedger ${metadata.name}: spec.rows[${index}]`;
-      if (!isMonth(row.month)) throw new PriceError(`${place}.month is no month, such as 2026-11.`);
-      if (!Number.isSafeInteger(row.seconds) || row.seconds < 0 || row.seconds === Number.MAX_SAFE_INTEGER)
-        throw tooLarge(`${place}.seconds`);
-      return { ...row, namespace: spec.namespace };
-    }),
-  );
+  return ledgers.flatMap(({ spec }) => spec.rows.map((row) => ({ ...row, namespace: spec.namespace })));
 }
 
-function tooLarge(what: string): PriceError {
-  const most = Number.MAX_SAFE_INTEGER - 1;
-  return new PriceError(`${what} is not a whole number between 0 and ${most}: look at who wrote it.`);
+/**
+ * The most seconds of a row: 380,000 databases through a month. Sums of honest rows stay far below the largest exact number, and a row that lies
+ * cannot push them over it.
+ */
+const mostSeconds = 1_000_000_000_000;
+
+function examined(ledgers: readonly UsageLedger[]): {
+  readonly whole: readonly UsageLedger[];
+  readonly damaged: readonly DamagedLedger[];
+} {
+  const whole: UsageLedger[] = [];
+  const damaged: DamagedLedger[] = [];
+  for (const ledger of ledgers) {
+    const fault = ledgerFault(ledger);
+    if (fault === undefined) whole.push(ledger);
+    else damaged.push({ name: ledger.metadata.name ?? "", fault });
+  }
+  return { whole, damaged };
+}
+
+/** Returns the first fault. Where the kind is of another release, a ledger may be anything. */
+function ledgerFault(ledger: UsageLedger): string | undefined {
+  const rows: unknown = valueAt(ledger, "spec", "rows");
+  if (!Array.isArray(rows)) return "spec.rows is no list";
+  for (const [index, row] of rows.entries()) {
+    const place = `spec.rows[${index}]`;
+    const unnamed = ["service", "plan", "config"].find((name) => typeof recordAt(row)[name] !== "string");
+    if (unnamed !== undefined) return `${place}.${unnamed} is no text`;
+    if (!isMonth(textAt(row, "month") ?? "")) return `${place}.month is no month, such as 2026-11`;
+    const wrong = ["seconds", "ended"].find((name) => !isCount(recordAt(row)[name]));
+    if (wrong !== undefined) return `${place}.${wrong} is not a whole number between 0 and ${mostSeconds}`;
+  }
+  const recorded: unknown = valueAt(ledger, "spec", "recorded") ?? [];
+  return Array.isArray(recorded) && recorded.every(isRecord)
+    ? undefined
+    : "spec.recorded is no list of entries";
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= mostSeconds;
 }
 
 /** Usage of living instances. A ledger that has an instance's UID has its rows of that year. */

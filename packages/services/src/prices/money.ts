@@ -5,11 +5,10 @@
  * people. Sums add rounded rows, so that a total is always the sum of the rows of a CSV file.
  */
 
+import { decimalPattern } from "@klutch/api";
+
 /** Hours of a month, as clouds count them: a month has the same price, however long it is. */
 export const hoursOfMonth = 730n;
-
-/** Matches a price: at most 9 digits before the point and 6 after it; no sign and no exponent. */
-export const decimalPattern = "^(0|[1-9][0-9]{0,8})(\\.[0-9]{1,6})?$";
 
 const isDecimal = new RegExp(decimalPattern);
 const scale = 1_000_000n;

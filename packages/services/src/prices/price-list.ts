@@ -18,7 +18,7 @@ import {
   unknownFields,
   valueText,
 } from "@klutch/schema";
-import { monthText, type Price, priceFields, priceProblems } from "./price.ts";
+import { type Price, priceFields, priceProblems } from "./price.ts";
 
 /** The price of a plan from a month on. */
 export interface PlanPrice {
@@ -116,15 +116,4 @@ export class PriceBook {
       .toSorted((one, other) => ((one.from ?? "") < (other.from ?? "") ? 1 : -1));
     return held[0]?.price;
   }
-}
-
-/** Prints the price of a plan for 730 hours in a month, `YYYY-MM`, such as `25.00 EUR per month`; undefined if it has none. */
-export function monthlyPrice(
-  book: PriceBook,
-  service: string,
-  plan: string,
-  month: string,
-): string | undefined {
-  const price = book.at(service, plan, month);
-  return price === undefined ? undefined : monthText(price);
 }

@@ -1,7 +1,8 @@
 /** Defines the price of a plan, as tables and price lists write it. */
+import { decimalPattern } from "@klutch/api";
 import { recordAt, textAt } from "@klutch/kube-core";
 import { object, type Problem, type Schema, string, valueText } from "@klutch/schema";
-import { decimalPattern, divided, hoursOfMonth, microsOf, shownMoney } from "./money.ts";
+import { divided, hoursOfMonth, microsOf } from "./money.ts";
 
 /** A price of one plan. Exactly one of `perHour` and `perMonth` is there. */
 export interface Price {
@@ -48,9 +49,4 @@ export function costOf({ perHour, perMonth }: Price, seconds: bigint): bigint {
   const hourly = perHour === undefined ? undefined : microsOf(perHour);
   if (hourly !== undefined) return divided(hourly * seconds, 3_600n);
   return divided((microsOf(perMonth ?? "0") ?? 0n) * seconds, hoursOfMonth * 3_600n);
-}
-
-/** Prints the price of a month of 730 hours for people, such as `25.00 EUR per month`. */
-export function monthText(price: Price): string {
-  return `${shownMoney(costOf(price, hoursOfMonth * 3_600n))} ${price.currency} per month`;
 }

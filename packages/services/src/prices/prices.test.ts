@@ -9,8 +9,9 @@ import { dataServiceOf } from "../table/data-service-of.ts";
 import { readTable } from "../table/read-table.ts";
 import { tableHead } from "../testing/table-text.ts";
 import { exactMoney, microsOf, shownMoney } from "./money.ts";
-import { costOf, monthText } from "./price.ts";
-import { monthlyPrice, PriceBook, pricesAnnotation, readPriceList } from "./price-list.ts";
+import { monthlyMoney, monthlyPrice, monthText } from "./monthly-price.ts";
+import { costOf } from "./price.ts";
+import { PriceBook, pricesAnnotation, readPriceList } from "./price-list.ts";
 
 const head = "apiVersion: services.klutch.anynines.com/v1alpha1\nkind: PriceList\nprices:\n";
 const read = (entries: string): ReturnType<typeof readPriceList> => readPriceList(parseYaml(head + entries));
@@ -52,7 +53,7 @@ for (const text of [
 test("an hour costs its price, and a month of 730 hours its own", () => {
   assert.equal(costOf({ currency: "EUR", perHour: "0.1" }, 3_600n), 100_000n);
   assert.equal(costOf({ currency: "EUR", perMonth: "25" }, 730n * 3_600n), 25_000_000n);
-  assert.equal(monthText({ currency: "EUR", perHour: "0.1" }), "73.00 EUR per month");
+  assert.equal(monthText(monthlyMoney({ currency: "EUR", perHour: "0.1" })), "73.00 EUR per month");
 });
 
 test("a cost is rounded half up to a millionth, and never below zero", () => {
@@ -80,7 +81,7 @@ test("an operator's price goes before that of a table, and a new price changes n
   assert.equal(book.at("pg", "small", "2026-12")?.perHour, "2");
   assert.equal(book.at("pg", "small", "2027-01")?.perHour, "2");
   assert.equal(book.at("pg", "big", "2026-11")?.currency, "USD");
-  assert.equal(monthlyPrice(book, "pg", "small", "2026-11"), "730.00 EUR per month");
+  assert.deepEqual(monthlyPrice(book, "pg", "small", "2026-11"), { amount: "730.00", currency: "EUR" });
   assert.equal(monthlyPrice(book, "pg", "huge", "2026-11"), undefined);
 });
 

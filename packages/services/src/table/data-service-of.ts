@@ -1,7 +1,7 @@
 /** Converts a table to the form that is printed and composed. */
 import type { DataService, Making } from "../data-service.ts";
 import { rulesOf } from "../render/rules.ts";
-import { monthText } from "../prices/price.ts";
+import { monthlyMoney, monthText } from "../prices/monthly-price.ts";
 import { regionField } from "../region-field.ts";
 import type { Backend, Plan, ServiceTable, Target } from "./service-table.ts";
 
@@ -84,7 +84,7 @@ export function makingOf(table: ServiceTable, backend: Backend): Making {
 
 /** Purpose and price, as far as the table tells them. */
 function aboutOf({ about, price }: Plan): string {
-  return [about, price === undefined ? undefined : monthText(price)]
+  return [about, price === undefined ? undefined : monthText(monthlyMoney(price))]
     .filter((text) => text !== undefined)
     .join("; ");
 }

@@ -21,6 +21,7 @@ export interface Row {
   readonly reason: string;
   readonly says: string;
   readonly perMonth?: object;
+  readonly plans?: readonly object[];
 }
 
 /** Fields of answers, each where it is one of them. */

@@ -1,5 +1,6 @@
 /** Says on a page all that a person needs to know of an API before binding it. */
 import { claimDetails, claimedObjects, judgeClaim, type PermissionClaim } from "@klutch/api";
+import { monthText, type OfferedPrice } from "@klutch/services/prices";
 import { html } from "hono/html";
 import type { OfferedApi } from "../../offered-api.ts";
 import type { GroupedOffer } from "./grouped-offers.ts";
@@ -11,6 +12,7 @@ export function apiFacts({ offer, needs, usedBy }: GroupedOffer): Markup {
     ${offer.description === "" ? "" : html`<p>${offer.description}</p>`}
     ${needs.map((kinds) => html`<p class="soft">Works on an object of ${oneOf(kinds)}. Bind that, too.</p>`)}
     ${usedBy.length === 0 ? "" : html`<p class="soft">Often bound with it: ${usedBy.join(", ")}.</p>`}
+    ${offer.prices === undefined ? "" : priceList(offer.prices)}
     ${offer.fields.length === 0 ? "" : settings(offer)}
     ${
       offer.permissionClaims.length === 0
@@ -22,6 +24,21 @@ export function apiFacts({ offer, needs, usedBy }: GroupedOffer): Markup {
 
 function oneOf(kinds: readonly string[]): string {
   return new Intl.ListFormat("en", { type: "disjunction" }).format(kinds);
+}
+
+/** Renders the prices, the lowest one in sight where one can be told: amounts of two currencies cannot be compared. */
+function priceList(prices: readonly OfferedPrice[]): Markup {
+  const [first] = prices.toSorted(
+    (one, other) => Number(one.perMonth.amount) - Number(other.perMonth.amount),
+  );
+  const isOne = new Set(prices.map(({ perMonth }) => perMonth.currency)).size === 1;
+  return html`<details>
+    <summary>Prices of its plans${first !== undefined && isOne ? `: from ${monthText(first.perMonth)}` : ""}</summary>
+    <ul class="facts">${prices.map(
+      ({ plan, services, perMonth }) =>
+        html`<li><code>${plan}</code>: ${monthText(perMonth)}${services.length === 0 ? "" : ` (${services.join(", ")})`}</li>`,
+    )}</ul>
+  </details>`;
 }
 
 /** Renders the fields as `kubectl explain` shows them after binding, because plans are chosen before that. */

@@ -41,3 +41,24 @@ test("a claim without a danger or an option stays one sentence", async () => {
   const page = await pageOf({ resource: "secrets", version: "v1", selector: { owner: "Provider" } });
   assert.match(page, /<li>place secrets in your namespaces<\/li>/);
 });
+
+test("the page shows prices of plans, the lowest one in sight, and no name becomes markup", async () => {
+  const price = (plan: string, amount: string, currency = "EUR", services: readonly string[] = []) => ({
+    plan,
+    services,
+    perMonth: { amount, currency },
+  });
+  const session = { sessionId: "s", csrf: "c" };
+  const shown = async (...prices: readonly object[]): Promise<string> => {
+    const offers = [{ ...offer, permissionClaims: [], prices }];
+    return String(await resourcesPage({ prettyName: "Test", session, offers } as never));
+  };
+  const page = await shown(price("big", "100.00"), price("small", "25.00", "EUR", ["pg13", "<b>x"]));
+  assert.match(page, /<summary>Prices of its plans: from 25\.00 EUR per month<\/summary>/);
+  assert.match(page, /<li><code>big<\/code>: 100\.00 EUR per month<\/li>/);
+  assert.match(page, /<code>small<\/code>: 25\.00 EUR per month \(pg13, &lt;b&gt;x\)/);
+  const mixed = await shown(price("<script>", "1.00", "USD"), price("small", "25.00"));
+  assert.match(mixed, /<summary>Prices of its plans<\/summary>/, "two currencies have no lowest price");
+  assert.ok(!mixed.includes("<script>"));
+  assert.ok(!(await pageOf({ resource: "secrets", version: "v1" })).includes("Prices"));
+});

@@ -1,8 +1,8 @@
 /** App clusters and their offers. */
-import type { ClusterRow, OfferRow } from "@klutch/overview/console-wire";
+import type { ClusterRow, Money, OfferRow } from "@klutch/overview/console-wire";
 import type { ReactElement } from "react";
 import type { Page } from "../view/page.ts";
-import { Age, formatMoney, formatNumber, HealthMark, Moment, Text } from "../view/words.tsx";
+import { Age, formatMoney, formatNumber, HealthMark, Moment, Price, Text } from "../view/words.tsx";
 
 export const clusters: Page<ClusterRow> = {
   title: "App clusters",
@@ -88,7 +88,15 @@ export const offers: Page<OfferRow> = {
       wide: true,
       title: "Plans",
       share: 1.5,
-      value: ({ plans }) => plans.map(({ name }) => name).join(", "),
+      value: ({ plans }) => [...new Set(plans.map(({ name }) => name))].join(", "),
+    },
+    {
+      id: "price",
+      title: "A month from",
+      numeric: true,
+      share: 0.9,
+      value: (row) => lowestPrice(row)?.value,
+      show: (row) => <Price money={lowestPrice(row)?.money} />,
     },
     {
       id: "health",
@@ -116,7 +124,7 @@ export const offers: Page<OfferRow> = {
       "Plans",
       <ul key="" className="plain">
         {row.plans.map(({ name, words, perMonth }) => (
-          <li key={name}>
+          <li key={`${name} ${words}`}>
             <strong>{name}</strong>
             {perMonth !== undefined && ` ${formatMoney(perMonth)} a month`}
             {words !== "" && <span className="soft"> {words}</span>}
@@ -127,6 +135,17 @@ export const offers: Page<OfferRow> = {
     ["Bound by", <NameList key="" names={row.boundBy} />],
   ],
 };
+
+/** The lowest price of its plans. Two currencies cannot be compared: that of the first plan counts. */
+function lowestPrice({ plans }: OfferRow): { readonly money: Money; readonly value: number } | undefined {
+  const priced = plans.flatMap(({ perMonth }) =>
+    perMonth === undefined ? [] : [{ money: perMonth, value: Number(perMonth.amount) }],
+  );
+  const currency = priced[0]?.money.currency;
+  return priced
+    .filter(({ money }) => money.currency === currency)
+    .toSorted((one, other) => one.value - other.value)[0];
+}
 
 /** Names below each other; a long list is cut, because the panel is no page. */
 export function NameList({ names }: { readonly names: readonly string[] }): ReactElement {

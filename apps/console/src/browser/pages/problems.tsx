@@ -79,7 +79,12 @@ export const problems: Page<ProblemRow> = {
   ],
 };
 
-const places = { offers: "the offer", clusters: "the app cluster", instances: "the instance" } as const;
+const places = {
+  offers: "the offer",
+  clusters: "the app cluster",
+  instances: "the instance",
+  cost: "the bill",
+} as const;
 
 function ProblemMore({ row }: { readonly row: ProblemRow }): ReactElement {
   const { about, next, who } = row;
@@ -93,7 +98,7 @@ function ProblemMore({ row }: { readonly row: ProblemRow }): ReactElement {
           href={`/console/${about.collection}`}
           onClick={(event) => {
             event.preventDefault();
-            go({ collection: about.collection, row: about.id });
+            go({ collection: about.collection, row: about.collection === "cost" ? undefined : about.id });
           }}
         >
           Show {places[about.collection]}

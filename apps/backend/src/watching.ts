@@ -1,6 +1,6 @@
 /**
- * Runs the console's own caches. They are no caches of the Manager: a right that the backend lacks, such as in an upgrade before its role is
- * applied, leaves rows of the console out. It must not stop the controllers and logins, which wait for the Manager's caches.
+ * Runs caches of the console and of cost. They are no caches of the Manager: a right that the backend lacks, such as in an upgrade before its role
+ * is applied, leaves rows of the console and prices out. It must not stop the controllers and logins, which wait for the Manager's caches.
  */
 import { type ManagedCache, type Runnable, untilAborted } from "@klutch/kube-runtime";
 
