@@ -3,7 +3,7 @@
  * unknown field changes on the way.
  */
 import { TransportError } from "@klutch/kube";
-import { numberAt, textAt, valueAt } from "@klutch/kube-core";
+import { isRecord, numberAt, textAt, valueAt } from "@klutch/kube-core";
 
 /** Types of watch events that carry an object. */
 export type ChangeType = "ADDED" | "MODIFIED" | "DELETED";
@@ -55,8 +55,9 @@ export function readWatchLine(line: Buffer): WatchLine {
     case "DELETED": {
       const start = `{"type":"${type}","object":`;
       const end = line.length - 2;
-      if (line.subarray(0, start.length).toString() !== start || line[end] !== closingBrace)
-        throw new FormError("an event does not have its type and its object in this order");
+      const isUsual = isRecord(event) && Object.keys(event).length === 2 && line[end] === closingBrace;
+      if (!isUsual || line.subarray(0, start.length).toString() !== start)
+        throw new FormError("an event does not consist of its type and its object, in this order");
       const identity = identityOf(valueAt(event, "object"));
       return { type, identity, line, object: line.subarray(start.length, end) };
     }

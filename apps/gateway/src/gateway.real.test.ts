@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  type ClusterConfig,
+  isForbidden,
+  isGone,
+  isUnauthorized,
+  type KubeClient,
+  type WatchEvent,
+  type WatchOptions,
+} from "@klutch/kube";
+import { type DynamicObject, roleBindings, serviceAccounts } from "@klutch/kube-core";
+import { waitFor } from "@klutch/kube-testing";
+import {
+  clientOf,
+  gadgets,
+  type RunningGateway,
+  type Stage,
+  startGateway,
+  startStage,
+  untilShared,
+  widget,
+  widgets,
+} from "./testing/stage.ts";
+
+let stage: Stage;
+let gateway: RunningGateway;
+let red: ClusterConfig;
+let blue: ClusterConfig;
+const stack = new AsyncDisposableStack();
+
+before(async () => {
+  stage = stack.use(await startStage());
+  [red, blue] = [await stage.tenant("red"), await stage.tenant("blue")];
+  gateway = stack.use(await startGateway(stage, { limits: { askEveryMs: 500 }, keepRightsMs: 400 }));
+});
+after(() => stack.disposeAsync());
+
+type Seen = WatchEvent<DynamicObject>;
+
+/** Follows widgets until one with a name is deleted, and gives back the changes. */
+async function changes(
+  client: KubeClient,
+  namespace: string,
+  last: string,
+  options: WatchOptions,
+): Promise<readonly unknown[]> {
+  const seen: unknown[] = [];
+  for await (const event of client.watch<DynamicObject>(widgets, { namespace, ...options })) {
+    if (event.type === "BOOKMARK") continue;
+    seen.push([event.type, event.object]);
+    if (event.type === "DELETED" && event.object.metadata.name === last) break;
+  }
+  return seen;
+}
+
+/** Makes random changes to widgets of both tenants, the last of which deletes `last` in red. */
+async function write(random: () => number, last: string, count = 60): Promise<void> {
+  const { client } = stage.cluster;
+  for (let index = 0; index < count; index++) {
+    const namespace = random() < 0.6 ? "red" : "blue";
+    const name = `w${Math.floor(random() * 6)}`;
+    const found = await client.find<DynamicObject>(widgets, { namespace, name });
+    const spec = { number: index, text: 'a "quoted"\n text with ☃ and \\ ', deep: { items: [{ a: [1, 2] }] } };
+    if (found === undefined) await client.create(widgets, widget(namespace, name, spec));
+    else if (random() < 0.3) await client.delete(widgets, { namespace, name });
+    else await client.mergePatch(widgets, { namespace, name }, { spec });
+  }
+  await client.create(widgets, widget("red", last));
+  await client.delete(widgets, { namespace: "red", name: last });
+}
+
+/** A generator that repeats itself with its seed. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return state / 2 ** 32;
+  };
+}
+
+test("a watch through the gateway shows what the API server shows, in its order, from any version on", async () => {
+  await using through = clientOf(red, gateway);
+  await using past = clientOf(red);
+  await untilShared(gateway, through, "red");
+  for (const seed of [1, 2]) {
+    const last = `last-${seed}`;
+    const { resourceVersion } = await past.list(widgets, { namespace: "red" });
+    const live = [through, past].map((client) => changes(client, "red", last, { resourceVersion }));
+    await write(randomOf(seed), last);
+    const [ours, theirs] = await Promise.all(live);
+    assert.ok((theirs?.length ?? 0) > 20);
+    assert.deepEqual(ours, theirs);
+    // Replayed out of the history.
+    assert.deepEqual(await changes(through, "red", last, { resourceVersion }), theirs);
+  }
+  const served = await gateway.read('klutch_gateway_ended_watches_total{reason="gone"}');
+  assert.ok(served >= 4, `only ${served} watches were answered by the gateway`);
+});
+
+test("lists are those of the API server, byte for byte, and hold no one else's objects", async () => {
+  await using through = clientOf(red, gateway);
+  await using past = clientOf(red);
+  const listed = async (client: KubeClient, resourceVersion?: string): Promise<unknown> =>
+    (await client.list(widgets, { namespace: "red", resourceVersion })).items;
+  await stage.cluster.client.create(widgets, widget("blue", "secret-of-blue"));
+  await stage.cluster.client.create(widgets, widget("red", "of-red"));
+  const theirs = await listed(past);
+  assert.deepEqual(await listed(through), theirs, "as new as the API server");
+  await waitFor("the cache to see it", async () => {
+    assert.deepEqual(await listed(through, "0"), theirs);
+    return true;
+  });
+  const raw = async (client: KubeClient): Promise<unknown> => {
+    const path = "/apis/shop.example.com/v1/namespaces/red/widgets";
+    const list = await client.request({ method: "GET", path, query: { resourceVersion: "0" } });
+    return { ...(list as object), metadata: undefined };
+  };
+  assert.deepEqual(await raw(through), await raw(past));
+});
+
+test("a streaming list begins with the objects of now, says where they end, and goes on", async () => {
+  await using through = clientOf(red, gateway);
+  await using past = clientOf(red);
+  for (const resourceVersion of [undefined, "0"]) {
+    await stage.cluster.client.create(widgets, widget("red", "first"));
+    await waitFor("the cache to see it", async () => {
+      const { items } = await through.list(widgets, { namespace: "red", resourceVersion: "0" });
+      return items.some(({ metadata }) => metadata.name === "first");
+    });
+    const begin = async (client: KubeClient): Promise<unknown> => {
+      const seen: unknown[] = [];
+      const options = { namespace: "red", sendInitialEvents: true, resourceVersion };
+      for await (const event of client.watch<DynamicObject>(widgets, options)) {
+        if (event.type === "BOOKMARK" && event.initialEventsEnd) {
+          seen.push("end");
+          await stage.cluster.client.delete(widgets, { namespace: "red", name: "first" });
+        } else if (event.type !== "BOOKMARK") {
+          seen.push([event.type, event.object.metadata.name]);
+          if (event.type === "DELETED") break;
+        }
+      }
+      return seen.sort();
+    };
+    const ours = await begin(through);
+    await stage.cluster.client.create(widgets, widget("red", "first"));
+    assert.deepEqual(ours, await begin(past));
+  }
+});
+
+test("one upstream watch serves all tenants and namespaces", async () => {
+  await using one = clientOf(red, gateway);
+  await using other = clientOf(blue, gateway);
+  const stop = new AbortController();
+  const opened: Promise<void>[] = [];
+  for (const [client, namespace] of [[one, "red"], [one, "red"], [other, "blue"]] as const) {
+    const { resourceVersion } = await client.list(widgets, { namespace, resourceVersion: "0" });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    opened.push(promise);
+    const options = { namespace, resourceVersion, signal: stop.signal, onOpen: resolve };
+    void client.watch(widgets, options)[Symbol.asyncIterator]().next().catch(() => undefined);
+  }
+  await Promise.all(opened);
+  assert.equal(await gateway.read("klutch_gateway_served_watches"), 3);
+  assert.equal(await gateway.read("klutch_gateway_upstream_watches"), 1);
+  stop.abort();
+  await waitFor("the watches to end", async () => (await gateway.read("klutch_gateway_served_watches")) === 0);
+});
+
+test("another tenant's namespace, all namespaces and other kinds are the API server's to decide", async () => {
+  await using client = clientOf(red, gateway);
+  for (const namespace of ["blue", undefined]) {
+    await assert.rejects(client.list(widgets, { namespace, resourceVersion: "0" }), isForbidden);
+    const watch = client.watch(widgets, { namespace, resourceVersion: "1" });
+    await assert.rejects(watch[Symbol.asyncIterator]().next(), isForbidden);
+  }
+  assert.deepEqual((await client.list(gadgets, { namespace: "red", resourceVersion: "0" })).items, []);
+  await client.create(gadgets, { ...widget("red", "g"), kind: "Gadget" });
+  assert.equal((await client.get(gadgets, { namespace: "red", name: "g" })).metadata.name, "g");
+  await client.delete(gadgets, { namespace: "red", name: "g" });
+});
+
+test("versions that the history does not reach are expired, and nonsense is answered by the API server", async () => {
+  await using client = clientOf(red, gateway);
+  const first = (resourceVersion: string): Promise<IteratorResult<Seen>> =>
+    client.watch<DynamicObject>(widgets, { namespace: "red", resourceVersion })[Symbol.asyncIterator]().next();
+  await assert.rejects(first("1"), isGone);
+  await assert.rejects(first("-1"), /resource version/i);
+  await assert.rejects(client.list(widgets, { namespace: "red", resourceVersion: "x" }), /resource version/i);
+  const token = { namespace: "red", continueToken: "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJibHVlL3gifQ" };
+  await assert.rejects(client.list(widgets, token), isGone);
+});
+
+test("a watch whose right is withdrawn ends with 403, and one whose account is deleted with 401", async () => {
+  const green = await stage.tenant("green");
+  await using client = clientOf(green, gateway);
+  const end = async (): Promise<unknown> => {
+    const { resourceVersion } = await client.list(widgets, { namespace: "green", resourceVersion: "0" });
+    const watch = client.watch(widgets, { namespace: "green", resourceVersion, onOpen: opened.resolve });
+    return watch[Symbol.asyncIterator]().next().catch((error: unknown) => error);
+  };
+  let opened = Promise.withResolvers<void>();
+  const binding = await stage.cluster.client.get<DynamicObject>(roleBindings, { namespace: "green", name: "green" });
+  const first = end();
+  await opened.promise;
+  await stage.cluster.client.delete(roleBindings, { namespace: "green", name: "green" });
+  assert.ok(isForbidden(await first));
+  const { metadata: _metadata, ...rest } = binding;
+  await stage.cluster.client.create(roleBindings, { ...rest, metadata: { namespace: "green", name: "green" } });
+  opened = Promise.withResolvers<void>();
+  await untilShared(gateway, client, "green");
+  const second = end();
+  await opened.promise;
+  await stage.cluster.client.delete(serviceAccounts, { namespace: "green", name: "green" });
+  assert.ok(isUnauthorized(await second));
+  await assert.rejects(client.list(widgets, { namespace: "green" }), isUnauthorized);
+});
