@@ -36,7 +36,7 @@ test("a streaming list begins with objects as new as asked for", () => {
 });
 
 test("everything else goes to the API server", () => {
-  const passed: readonly [target: string, reason: string, accept?: string, method?: string][] = [
+  const passed: readonly [target: string, reason: string, accept?: string | undefined, method?: string][] = [
     [base, "consistent"],
     [`${base}?watch=true`, "consistent"],
     [base, "method", undefined, "POST"],

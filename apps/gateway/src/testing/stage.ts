@@ -1,6 +1,6 @@
 /** A real API server with a gateway over it, and tenants with rights in namespaces of their own. */
 import { join } from "node:path";
-import { apiServiceExportCrd, apiServiceExports } from "@klutch/api";
+import { apiServiceExports, bindCrds } from "@klutch/api";
 import { type ClusterConfig, createKubeClient, type KubeClient } from "@klutch/kube";
 import {
   clusterRoleBindings,
@@ -71,7 +71,7 @@ export async function startStage(): Promise<Stage> {
   const { client } = cluster;
   const properties = { spec: anyObject };
   await installKinds(client, [
-    { ...apiServiceExportCrd },
+    ...bindCrds,
     crdObject(widgets, { properties }),
     crdObject(gadgets, { properties }),
   ]);
