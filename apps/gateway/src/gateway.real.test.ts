@@ -55,7 +55,7 @@ async function changes(
 }
 
 /** Makes random changes to widgets of both tenants, the last of which deletes `last` in red. */
-async function write(random: () => number, last: string, count = 60): Promise<void> {
+async function write(random: () => number, last: string, count = 40): Promise<void> {
   const { client } = stage.cluster;
   for (let index = 0; index < count; index++) {
     const namespace = random() < 0.6 ? "red" : "blue";
@@ -94,8 +94,9 @@ test("a watch through the gateway shows what the API server shows, in its order,
     // Replayed out of the history.
     assert.deepEqual(await changes(through, "red", last, { resourceVersion }), theirs);
   }
-  const served = await gateway.read('klutch_gateway_ended_watches_total{reason="gone"}');
-  assert.ok(served >= 4, `only ${served} watches were answered by the gateway`);
+  await waitFor("all of them to have been answered by the gateway", async () => {
+    return (await gateway.read('klutch_gateway_ended_watches_total{reason="gone"}')) >= 4;
+  });
 });
 
 test("lists are those of the API server, byte for byte, and hold no one else's objects", async () => {
@@ -185,8 +186,8 @@ test("versions that the history does not reach are expired, and nonsense is answ
   const first = (resourceVersion: string): Promise<IteratorResult<Seen>> =>
     client.watch<DynamicObject>(widgets, { namespace: "red", resourceVersion })[Symbol.asyncIterator]().next();
   await assert.rejects(first("1"), isGone);
-  await assert.rejects(first("-1"), /resource version/i);
-  await assert.rejects(client.list(widgets, { namespace: "red", resourceVersion: "x" }), /resource version/i);
+  await assert.rejects(first("-1"), /invalid syntax/);
+  await assert.rejects(client.list(widgets, { namespace: "red", resourceVersion: "x" }), /invalid syntax/);
   const token = { namespace: "red", continueToken: "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJibHVlL3gifQ" };
   await assert.rejects(client.list(widgets, token), isGone);
 });
@@ -212,6 +213,6 @@ test("a watch whose right is withdrawn ends with 403, and one whose account is d
   const second = end();
   await opened.promise;
   await stage.cluster.client.delete(serviceAccounts, { namespace: "green", name: "green" });
-  assert.ok(isUnauthorized(await second));
+  assert.ok(isUnauthorized(await second), String(await second));
   await assert.rejects(client.list(widgets, { namespace: "green" }), isUnauthorized);
 });
