@@ -4,13 +4,16 @@ import {
   type ClusterConfig,
   isForbidden,
   isGone,
+  isTooManyRequests,
   isUnauthorized,
   type KubeClient,
   type WatchEvent,
   type WatchOptions,
 } from "@klutch/kube";
 import { type DynamicObject, roleBindings, serviceAccounts } from "@klutch/kube-core";
+import { Informer } from "@klutch/kube-runtime";
 import { waitFor } from "@klutch/kube-testing";
+import { rawAnswers, tokenOf } from "./testing/raw.ts";
 import {
   clientOf,
   gadgets,
@@ -188,8 +191,96 @@ test("versions that the history does not reach are expired, and nonsense is answ
   await assert.rejects(first("1"), isGone);
   await assert.rejects(first("-1"), /invalid syntax/);
   await assert.rejects(client.list(widgets, { namespace: "red", resourceVersion: "x" }), /invalid syntax/);
-  const token = { namespace: "red", continueToken: "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJibHVlL3gifQ" };
-  await assert.rejects(client.list(widgets, token), isGone);
+  // Another tenant's object as the place to go on from.
+  const place = Buffer.from('{"v":"meta.k8s.io/v1","rv":1,"start":"../blue/secret-of-blue"}').toString("base64url");
+  const list = client.list(widgets, { namespace: "red", resourceVersion: "", continueToken: place });
+  const found = await list.then(
+    ({ items }) => items.map(({ metadata }) => metadata.namespace),
+    () => [],
+  );
+  assert.ok(found.every((namespace) => namespace === "red"), "a continue token leads into another namespace");
+});
+
+test("headers and framing that another reader could take for something else never reach the API server", async () => {
+  const path = "/apis/shop.example.com/v1/namespaces/blue/widgets?resourceVersion=0";
+  const own = path.replace("blue", "red");
+  const token = `Authorization: ${tokenOf(red)}`;
+  const ask = (target: string, ...headers: readonly string[]): ReturnType<typeof rawAnswers> =>
+    rawAnswers(red, gateway.port, [`GET ${target} HTTP/1.1`, "Host: gateway", ...headers, "Connection: close", "", ""]);
+  assert.deepEqual((await ask(own, token)).codes, [200]);
+  const passedBefore = await gateway.read('klutch_gateway_passed_requests_total{reason="path"}');
+  const refused: readonly [code: number, target: string, ...headers: string[]][] = [
+    [401, own],
+    [401, own, "Authorization: "],
+    [401, own, "Authorization: Bearer "],
+    [400, own, token, `Authorization: ${tokenOf(blue)}`],
+    [403, path, token, "Impersonate-User: system:admin"],
+    [403, path, token, "Impersonate-Group: system:masters"],
+    [400, path, token, "Connection: Authorization"],
+    [400, own, token, "Upgrade: websocket"],
+    [400, "/apis/shop.example.com/v1/namespaces/red/../blue/widgets", token],
+    [400, "/apis/shop.example.com/v1/namespaces/red%2f..%2fblue/widgets", token],
+    [400, "https://other/api", token],
+  ];
+  for (const [code, target, ...headers] of refused) {
+    const { codes, text } = await ask(target, ...headers);
+    assert.deepEqual(codes, [code], `${target} ${headers.map((one) => one.split(":")[0]).join(" ")}`);
+    assert.ok(!text.includes("secret-of-blue") && !text.includes(tokenOf(red)));
+  }
+  assert.equal(await gateway.read('klutch_gateway_passed_requests_total{reason="path"}'), passedBefore);
+  // Trusted proxies only may say who asks; the words are dropped.
+  assert.deepEqual((await ask(path, token, "X-Remote-User: admin", "X-Remote-Group: system:masters")).codes, [403]);
+});
+
+test("a second request inside the body of a first is never one of its own", async () => {
+  const inner = ["GET /apis/shop.example.com/v1/namespaces/red/widgets/hidden HTTP/1.1", "Host: x", "", ""].join("\r\n");
+  const token = `Authorization: ${tokenOf(red)}`;
+  const start = ["POST /apis/shop.example.com/v1/namespaces/red/widgets HTTP/1.1", "Host: gateway", token];
+  const both = [`Content-Length: ${inner.length}`, "Transfer-Encoding: chunked"];
+  const { codes } = await rawAnswers(red, gateway.port, [...start, ...both, "", `0\r\n\r\n${inner}`]);
+  assert.deepEqual(codes, [400]);
+  const twice = [`Content-Length: ${inner.length}`, "Content-Length: 0"];
+  assert.deepEqual((await rawAnswers(red, gateway.port, [...start, ...twice, "", inner])).codes, [400]);
+});
+
+test("more watches than one token may have are told to come back", async () => {
+  await using small = await startGateway(stage, { limits: { mostWatches: 2 } });
+  await using client = clientOf(red, small);
+  await untilShared(small, client, "red");
+  const { resourceVersion } = await client.list(widgets, { namespace: "red", resourceVersion: "0" });
+  const stop = new AbortController();
+  const open = async (): Promise<void> => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const options = { namespace: "red", resourceVersion, signal: stop.signal, onOpen: resolve };
+    client.watch(widgets, options)[Symbol.asyncIterator]().next().catch(reject);
+    await promise;
+  };
+  await open();
+  await open();
+  await assert.rejects(open(), isTooManyRequests);
+  await using other = clientOf(blue, small);
+  await other.list(widgets, { namespace: "blue", resourceVersion: "0" });
+  stop.abort();
+  await waitFor("a place to be free", () => client.list(widgets, { namespace: "red" }));
+});
+
+test("a client goes on when the gateway comes back on the same address, and misses nothing", async () => {
+  const first = await startGateway(stage);
+  await using client = clientOf(red, first);
+  await untilShared(first, client, "red");
+  const names = new Set<string>();
+  await using informer = new Informer({ client, type: widgets, namespace: "red", idleTimeoutMs: 5_000 });
+  informer.onChange(({ type, object }) => {
+    if (type !== "deleted") names.add(object.metadata.name ?? "");
+  });
+  informer.start();
+  await informer.whenSynced();
+  await first[Symbol.asyncDispose]();
+  await stage.cluster.client.create(widgets, widget("red", "while-away"));
+  await using _second = await startGateway(stage, { listen: { host: "127.0.0.1", port: first.port } });
+  await waitFor("the change of the outage", () => names.has("while-away"));
+  await stage.cluster.client.create(widgets, widget("red", "afterwards"));
+  await waitFor("a change after it", () => names.has("afterwards"));
 });
 
 test("a watch whose right is withdrawn ends with 403, and one whose account is deleted with 401", async () => {
@@ -213,6 +304,7 @@ test("a watch whose right is withdrawn ends with 403, and one whose account is d
   const second = end();
   await opened.promise;
   await stage.cluster.client.delete(serviceAccounts, { namespace: "green", name: "green" });
-  assert.ok(isUnauthorized(await second), String(await second));
+  const ended = await second;
+  assert.ok(isUnauthorized(ended), JSON.stringify(ended) + (await gateway.metrics.text()));
   await assert.rejects(client.list(widgets, { namespace: "green" }), isUnauthorized);
 });
