@@ -12,10 +12,10 @@ import {
 } from "@klutch/kube-runtime";
 import { createAuthority } from "./authority.ts";
 import { boundIn, exportNames } from "./bound.ts";
+import { gatewayMetrics } from "./counts.ts";
 import { createGateway, type GatewayOptions } from "./gateway.ts";
 import type { HistoryBounds } from "./history.ts";
 import { Kinds } from "./kinds.ts";
-import { gatewayMetrics } from "./metrics.ts";
 
 /** Options of `gatewayServer`. */
 export interface GatewayServerOptions {
