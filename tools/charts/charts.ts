@@ -129,7 +129,10 @@ function shippedApis(): Readonly<Record<string, readonly string[]>> {
   const apis = generations.flatMap(exportTemplatesOf).map(({ spec }) => spec.APIServiceSelector);
   const groups = Map.groupBy(apis, ({ group = "" }) => group);
   return Object.fromEntries(
-    [...groups].map(([group, found]) => [group, [...new Set(found.map(({ resource }) => resource))].toSorted()]),
+    [...groups].map(([group, found]) => [
+      group,
+      [...new Set(found.map(({ resource }) => resource))].toSorted(),
+    ]),
   );
 }
 

@@ -42,10 +42,17 @@ test("the question is asked with the tenant's own token, and its answer counts f
 });
 
 test("an answer counts for its own token, verb, resource and namespace only", async () => {
-  const { asked, authority } = stage((token) => (token === "Bearer red" ? allowed : { status: 401, text: "" }));
+  const { asked, authority } = stage((token) =>
+    token === "Bearer red" ? allowed : { status: 401, text: "" },
+  );
   assert.equal(await authority(question), "allowed");
   assert.equal(await authority({ ...question, authorization: "Bearer redd" }), "unauthorized");
-  for (const other of [{ verb: "list" }, { plural: "gadgets" }, { namespace: "m" }, { namespace: undefined }] as const)
+  for (const other of [
+    { verb: "list" },
+    { plural: "gadgets" },
+    { namespace: "m" },
+    { namespace: undefined },
+  ] as const)
     await authority({ ...question, ...other });
   assert.equal(asked.length, 6);
   assert.doesNotMatch(JSON.stringify(asked.at(-1)?.attributes), /namespace/);
@@ -65,15 +72,17 @@ test("anything but a plain yes is no", async () => {
     assert.equal(await stage(() => answer).authority(question), right, answer.text);
 });
 
-test("a failure is not remembered, and the memory is bounded", async () => {
-  let status = 500;
-  const { asked, authority } = stage(() => ({ ...allowed, status }));
+test("only a yes is remembered, and the memory is bounded", async () => {
+  let answer = { status: 500, text: "" };
+  const { asked, authority } = stage(() => answer);
   assert.equal(await authority(question), "unknown");
-  status = 201;
+  answer = { status: 201, text: '{"status":{"allowed":false}}' };
+  assert.equal(await authority(question), "denied");
+  answer = allowed;
   assert.equal(await authority(question), "allowed");
   for (let index = 0; index < 3; index++) await authority({ ...question, namespace: `n${index}` });
   await authority(question);
-  assert.equal(asked.length, 6, "the oldest of four answers has gone");
+  assert.equal(asked.length, 7, "the oldest of four answers has gone");
 });
 
 test("the name of a token does not contain it", () => {

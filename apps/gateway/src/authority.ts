@@ -24,7 +24,7 @@ export interface AuthorityOptions {
   /** Without credentials of its own. */
   readonly transport: Pick<Transport, "exchange">;
   readonly clock: Clock;
-  /** Time for which an answer counts. Default 10 000. */
+  /** Time for which a yes counts. Default 10 000. */
   readonly keepMs?: number | undefined;
   /** Answers that are kept. Default 50 000. */
   readonly most?: number | undefined;
@@ -57,9 +57,9 @@ export function createAuthority(options: AuthorityOptions): Authority {
       if (answers.size <= most && untilMs > nowMs) break;
       answers.delete(old);
     }
-    // A failure is no answer: the next request asks again.
+    // Only a yes counts for longer. A right that has just been given must count at once: a watch that passes through stays apart for minutes.
     void right.then((found) => {
-      if (found === "unknown" && answers.get(key)?.right === right) answers.delete(key);
+      if (found !== "allowed" && answers.get(key)?.right === right) answers.delete(key);
     });
     return right;
   };
@@ -79,7 +79,9 @@ async function ask(
   const body = JSON.stringify({
     apiVersion: "authorization.k8s.io/v1",
     kind: "SelfSubjectAccessReview",
-    spec: { resourceAttributes: { verb, group, resource, ...(namespace === undefined ? {} : { namespace }) } },
+    spec: {
+      resourceAttributes: { verb, group, resource, ...(namespace === undefined ? {} : { namespace }) },
+    },
   });
   try {
     const headers = { authorization };

@@ -64,7 +64,11 @@ export async function followKind(options: FollowOptions): Promise<void> {
     if (clock.monotonic() - startedMs > 60_000) backoff.reset();
     const waitMs = error === undefined ? 50 : backoff.next();
     if (error !== undefined)
-      logger.warn("a kind cannot be followed, trying again", { resource: nameOf(kind), retryInMs: waitMs, error });
+      logger.warn("a kind cannot be followed, trying again", {
+        resource: nameOf(kind),
+        retryInMs: waitMs,
+        error,
+      });
     await clock.sleep(waitMs, { signal }).catch(() => undefined);
   }
   cache.reset();
@@ -87,13 +91,21 @@ function pathOf({ group, version, plural }: FollowedKind, query: Readonly<Record
 async function fill({ kind, cache, transport, signal }: FollowOptions): Promise<void> {
   const root = { method: "GET", path: `/apis/${kind.group}/${kind.version}`, signal } as const;
   const resources = recordsAt(jsonOf(await textOf(await transport.send(root), kind)), "resources");
-  const name = textAt(resources.find((resource) => resource["name"] === kind.plural), "kind");
+  const name = textAt(
+    resources.find((resource) => resource["name"] === kind.plural),
+    "kind",
+  );
   if (name === undefined) throw new AnswerError(404, `the API server does not serve ${nameOf(kind)}`);
   const pages: ListBytes[] = [];
   let token = "";
   do {
     const query = { limit: String(pageObjects), ...(token === "" ? {} : { continue: token }) };
-    const response = await transport.send({ method: "GET", path: pathOf(kind, query), isLarge: true, signal });
+    const response = await transport.send({
+      method: "GET",
+      path: pathOf(kind, query),
+      isLarge: true,
+      signal,
+    });
     const page = readList(Buffer.from(await textOf(response, kind)));
     pages.push(page);
     token = page.continueToken;

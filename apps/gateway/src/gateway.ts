@@ -1,7 +1,14 @@
 /** Answers one request after the other: from a cache where that is exact and allowed, and by the API server everywhere else. */
 import { type Clock, type Random, type Transport } from "@klutch/kube";
 import { type Authority, digestOf, type Right } from "./authority.ts";
-import { type Answer, answerFailure, clientSignal, sendHead, type ServerRequest, sinkOf } from "./exchange.ts";
+import {
+  type Answer,
+  answerFailure,
+  clientSignal,
+  sendHead,
+  type ServerRequest,
+  sinkOf,
+} from "./exchange.ts";
 import { judgeHeaders } from "./headers.ts";
 import type { Cursor } from "./history.ts";
 import { type ListBytes, readList } from "./json-bytes.ts";
@@ -152,7 +159,12 @@ async function soon(cache: KindCache, clock: Clock): Promise<void> {
   });
 }
 
-function sendList(asked: Asked, cache: KindCache, names: KindNames, namespace: string | undefined): undefined {
+function sendList(
+  asked: Asked,
+  cache: KindCache,
+  names: KindNames,
+  namespace: string | undefined,
+): undefined {
   const { answer, request } = asked;
   const { apiVersion, listKind: kind } = names;
   const resourceVersion = String(cache.resourceVersion);
@@ -244,10 +256,19 @@ async function firstPage(
 ): Promise<ListBytes | undefined> {
   const { group, version, plural, namespace } = request;
   const scope = namespace === undefined ? "" : `/namespaces/${namespace}`;
-  const query = new URLSearchParams({ limit: String(pageObjects), ...(token === "" ? {} : { continue: token }) });
+  const query = new URLSearchParams({
+    limit: String(pageObjects),
+    ...(token === "" ? {} : { continue: token }),
+  });
   const path = `/apis/${group}/${version}${scope}/${plural}?${query.toString()}`;
   const headers = { authorization: asked.authorization };
-  const response = await transport.send({ method: "GET", path, headers, isLarge: true, signal: asked.signal });
+  const response = await transport.send({
+    method: "GET",
+    path,
+    headers,
+    isLarge: true,
+    signal: asked.signal,
+  });
   if (response.status !== 200) {
     await response.discard();
     return undefined;

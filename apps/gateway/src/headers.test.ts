@@ -49,7 +49,12 @@ test("headers that are named like an object's own parts are only headers", () =>
 });
 
 test("an answer loses the headers of its connection", () => {
-  const headers = { ":status": "200", connection: "close", "transfer-encoding": "chunked", warning: ["a", "b"] };
+  const headers = {
+    ":status": "200",
+    connection: "close",
+    "transfer-encoding": "chunked",
+    warning: ["a", "b"],
+  };
   assert.deepEqual(answeredHeaders({ ...headers, "audit-id": "1", "content-length": "2" }), {
     warning: ["a", "b"],
     "audit-id": "1",

@@ -67,7 +67,11 @@ export function answeredHeaders(
 ): Readonly<Record<string, string | string[]>> {
   const kept: Record<string, string | string[]> = {};
   for (const [name, value] of Object.entries(headers))
-    if (value !== undefined && !name.startsWith(":") && (name === "content-length" || !ownOfConnection.has(name)))
+    if (
+      value !== undefined &&
+      !name.startsWith(":") &&
+      (name === "content-length" || !ownOfConnection.has(name))
+    )
       kept[name] = typeof value === "string" ? value : [...value];
   return kept;
 }

@@ -60,7 +60,11 @@ test("what was dropped is not skipped: the place is expired, and no new one can 
 test("a namespace whose events are all dropped goes on for a place that has taken them", () => {
   const history = new History(0, { maxBytes: 1, maxAgeMs: 300_000 });
   const cursor = history.cursor("a", 0);
-  for (const [version, namespace] of [[1, "a"], [2, "b"], [3, "b"]] as const) {
+  for (const [version, namespace] of [
+    [1, "a"],
+    [2, "b"],
+    [3, "b"],
+  ] as const) {
     history.append(version, namespace, line(version), 0);
     if (version === 1) assert.deepEqual(taken(cursor), ["1"]);
   }

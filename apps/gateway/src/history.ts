@@ -150,7 +150,8 @@ export class History {
 
   #chainOf(namespace: string): Chain {
     let chain = this.#namespaces.get(namespace);
-    if (chain === undefined) this.#namespaces.set(namespace, (chain = { tail: sentinel(), cursors: new Set() }));
+    if (chain === undefined)
+      this.#namespaces.set(namespace, (chain = { tail: sentinel(), cursors: new Set() }));
     return chain;
   }
 

@@ -17,7 +17,10 @@ test("items of a list keep their bytes, whatever stands in their texts and keys"
       const metadata = { resourceVersion: "9", continue: "", annotations: { '"items":[': "]}" } };
       const text = JSON.stringify({ apiVersion: "a.b/v1", items, kind: "WidgetList", metadata });
       const list = readList(Buffer.from(text));
-      assert.deepEqual(list.items.map(({ object: bytes }) => bytes.toString()), items.map((item) => JSON.stringify(item)));
+      assert.deepEqual(
+        list.items.map(({ object: bytes }) => bytes.toString()),
+        items.map((item) => JSON.stringify(item)),
+      );
       assert.deepEqual([list.kind, list.resourceVersion, list.continueToken], ["WidgetList", 9, ""]);
     }),
     { numRuns: 200 },
@@ -26,7 +29,10 @@ test("items of a list keep their bytes, whatever stands in their texts and keys"
 
 test("numbers that JavaScript cannot hold keep their digits", () => {
   const text = `{"apiVersion":"a.b/v1","items":[{"apiVersion":"a.b/v1","kind":"W","metadata":{"name":"x","resourceVersion":"3"},"spec":{"n":12345678901234567890,"f":1.0}}],"kind":"WList","metadata":{"resourceVersion":"4"}}`;
-  assert.match(readList(Buffer.from(text)).items[0]?.object.toString() ?? "", /12345678901234567890,"f":1\.0/);
+  assert.match(
+    readList(Buffer.from(text)).items[0]?.object.toString() ?? "",
+    /12345678901234567890,"f":1\.0/,
+  );
 });
 
 test("a line of a watch is its type, its object and nothing else", () => {
@@ -48,7 +54,10 @@ test("a line of a watch is its type, its object and nothing else", () => {
 test("lines come whole, however the bytes are cut", async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.string({ unit: "grapheme", minLength: 1 }).map((text) => text.replaceAll("\n", "x")), { maxLength: 8 }),
+      fc.array(
+        fc.string({ unit: "grapheme", minLength: 1 }).map((text) => text.replaceAll("\n", "x")),
+        { maxLength: 8 },
+      ),
       fc.integer({ min: 1, max: 7 }),
       async (lines, size) => {
         const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(""));

@@ -60,14 +60,18 @@ export class KindCache {
   }
 
   /** Begins with the pages of one list. */
-  begin(kind: string, pages: readonly Pick<ListBytes, "apiVersion" | "kind" | "resourceVersion" | "items">[]): void {
+  begin(
+    kind: string,
+    pages: readonly Pick<ListBytes, "apiVersion" | "kind" | "resourceVersion" | "items">[],
+  ): void {
     this.reset();
     const [first] = pages;
     if (first === undefined) return;
     this.names = { apiVersion: first.apiVersion, kind, listKind: first.kind };
+    // A copy: the page must not be kept for the sake of one of its objects.
     for (const { items } of pages)
-      // A copy: the page must not be kept for the sake of one of its objects.
-      for (const { identity, object } of items) this.#put(identity.namespace, identity.name, Buffer.from(object));
+      for (const { identity, object } of items)
+        this.#put(identity.namespace, identity.name, Buffer.from(object));
     this.resourceVersion = first.resourceVersion;
     this.#history = new History(first.resourceVersion, this.#bounds);
     this.#filled.resolve();

@@ -70,8 +70,7 @@ export class Kinds implements AsyncDisposable {
     while (!signal.aborted) {
       await clock.sleep(idleMs / 10, { signal }).catch(() => undefined);
       const nowMs = clock.monotonic();
-      for (const followed of this.#followed.values())
-        if (followed.cache.watches > 0) followed.usedMs = nowMs;
+      for (const followed of this.#followed.values()) if (followed.cache.watches > 0) followed.usedMs = nowMs;
       this.end((key) => nowMs - (this.#followed.get(key)?.usedMs ?? nowMs) > idleMs);
     }
   }

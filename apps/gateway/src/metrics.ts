@@ -28,7 +28,8 @@ export const cachedBytes: GaugeDeclaration<"part"> = {
   name: "klutch_gateway_bytes",
   type: "gauge",
   help: "Bytes in caches",
-  notes: "`part` is `objects` or `history`: the events of the last minutes, which share bytes with the objects that they show.",
+  notes:
+    "`part` is `objects` or `history`: the events of the last minutes, which share bytes with the objects that they show.",
   labels: ["part"],
   processes,
 };

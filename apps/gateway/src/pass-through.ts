@@ -1,6 +1,14 @@
 /** Sends a request on to the API server with the tenant's own token, and its answer back. */
 import type { Transport, WireRequest } from "@klutch/kube";
-import { type Answer, answerFailure, bodyOf, pour, sendHead, type ServerRequest, sinkOf } from "./exchange.ts";
+import {
+  type Answer,
+  answerFailure,
+  bodyOf,
+  pour,
+  sendHead,
+  type ServerRequest,
+  sinkOf,
+} from "./exchange.ts";
 import { answeredHeaders } from "./headers.ts";
 
 /** API servers take 3 MiB. */

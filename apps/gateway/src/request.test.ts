@@ -12,7 +12,11 @@ const watch = { sendsInitialEvents: false, marksInitialEvents: false, bookmarks:
 
 test("lists and watches from a version are answered", () => {
   assert.deepEqual(outcome(`${base}?resourceVersion=0`), { ...place, from: "any", watch: undefined });
-  assert.deepEqual(outcome(`${base}?resourceVersion=0&limit=500`), { ...place, from: "any", watch: undefined });
+  assert.deepEqual(outcome(`${base}?resourceVersion=0&limit=500`), {
+    ...place,
+    from: "any",
+    watch: undefined,
+  });
   assert.deepEqual(outcome(`${base}?resourceVersion=12&resourceVersionMatch=NotOlderThan`), {
     ...place,
     from: 12,
@@ -32,7 +36,11 @@ test("a streaming list begins with objects as new as asked for", () => {
   const target = `${base}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&resourceVersion=&timeoutSeconds=300`;
   const initial = { ...watch, sendsInitialEvents: true, marksInitialEvents: true };
   assert.deepEqual(outcome(target), { ...place, from: "latest", watch: initial });
-  assert.deepEqual(outcome(target.replace("Version=&", "Version=0&")), { ...place, from: "any", watch: initial });
+  assert.deepEqual(outcome(target.replace("Version=&", "Version=0&")), {
+    ...place,
+    from: "any",
+    watch: initial,
+  });
 });
 
 test("everything else goes to the API server", () => {
@@ -58,7 +66,11 @@ test("everything else goes to the API server", () => {
     [`${base}?watch=true&resourceVersion=12&resourceVersionMatch=NotOlderThan`, "parameters"],
     [`${base}?watch=true&resourceVersion=12&sendInitialEvents=true`, "parameters"],
     [`${base}?resourceVersion=0`, "format", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"],
-    [`${base}?resourceVersion=0`, "format", "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"],
+    [
+      `${base}?resourceVersion=0`,
+      "format",
+      "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+    ],
     [`${base}?resourceVersion=0`, "format", "application/vnd.kubernetes.protobuf"],
   ];
   for (const [target, reason, accept, method] of passed)
@@ -66,7 +78,12 @@ test("everything else goes to the API server", () => {
 });
 
 test("a passed watch counts as one", () => {
-  for (const target of [`${base}?watch=true`, "/api/v1/secrets?watch=1", "/api/v1/watch/secrets", "/apis/a.b/v1/watch/widgets"]) {
+  for (const target of [
+    `${base}?watch=true`,
+    "/api/v1/secrets?watch=1",
+    "/api/v1/watch/secrets",
+    "/apis/a.b/v1/watch/widgets",
+  ]) {
     const read = readRequest("GET", target, undefined);
     assert.ok(read.kind === "pass" && read.isWatch, target);
   }

@@ -90,7 +90,12 @@ function refuse(message: string): ReadRequest {
 
 /** Tells `..` and what may become a slash, a dot or an end of the path for whoever decodes it twice. */
 function isHidden(segment: string): boolean {
-  return segment === "." || segment === ".." || /%(2e|2f|5c|25|00|23|3f|0a|0d)/i.test(segment) || /%(?![0-9a-f]{2})/i.test(segment);
+  return (
+    segment === "." ||
+    segment === ".." ||
+    /%(2e|2f|5c|25|00|23|3f|0a|0d)/i.test(segment) ||
+    /%(?![0-9a-f]{2})/i.test(segment)
+  );
 }
 
 function isJson(accept: string): boolean {

@@ -123,13 +123,20 @@ test("a list that breaks off has no end that claims it was whole", async () => {
 });
 
 test("a withdrawn right, a token that is gone and a silent API server each end the watch", async () => {
-  for (const [right, end] of [["denied", ["ERROR 403"]], ["unauthorized", ["ERROR 401"]], ["unknown", []]] as const) {
+  for (const [right, end] of [
+    ["denied", ["ERROR 403"]],
+    ["unauthorized", ["ERROR 401"]],
+    ["unknown", []],
+  ] as const) {
     const { clock, lines, ended, state, history } = start();
     state.right = right;
     await clock.advance(10_000);
     if (right === "unknown") await clock.advance(50_000);
     assert.equal(await ended, "denied");
-    assert.deepEqual((await lines()).filter((row) => !row.startsWith("BOOKMARK")), end);
+    assert.deepEqual(
+      (await lines()).filter((row) => !row.startsWith("BOOKMARK")),
+      end,
+    );
     assert.equal(history.cursors, 0);
   }
 });

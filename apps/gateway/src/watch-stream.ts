@@ -149,7 +149,9 @@ class WatchStream implements Disposable {
       if (bookmarks) sink.write(this.#bookmark(this.#sentVersion, false));
       const beforeEndMs = this.#startedMs + this.#beforeEnd();
       const isLast = nowMs >= beforeEndMs;
-      this.#nextBookmarkMs = isLast ? Number.POSITIVE_INFINITY : Math.min(nowMs + bookmarkEveryMs, beforeEndMs);
+      this.#nextBookmarkMs = isLast
+        ? Number.POSITIVE_INFINITY
+        : Math.min(nowMs + bookmarkEveryMs, beforeEndMs);
     }
     if (nowMs >= this.#nextQuestionMs) {
       this.#nextQuestionMs = nowMs + askEveryMs;

@@ -101,15 +101,19 @@ export async function startStage(): Promise<Stage> {
 /** An export of widgets to one app cluster. */
 function exportObject(namespace: string): DynamicObject {
   const schema = { openAPIV3Schema: { type: "object" } };
-  return objectOfType(apiServiceExports, { namespace, name: `${widgets.plural}.${widgets.group}` }, {
-    spec: {
-      group: widgets.group,
-      names: { kind: widgets.kind, plural: widgets.plural },
-      scope: "Namespaced",
-      informerScope: "Namespaced",
-      versions: [{ name: "v1", served: true, storage: true, schema }],
+  return objectOfType(
+    apiServiceExports,
+    { namespace, name: `${widgets.plural}.${widgets.group}` },
+    {
+      spec: {
+        group: widgets.group,
+        names: { kind: widgets.kind, plural: widgets.plural },
+        scope: "Namespaced",
+        informerScope: "Namespaced",
+        versions: [{ name: "v1", served: true, storage: true, schema }],
+      },
     },
-  });
+  );
 }
 
 /** Starts a gateway; disposing it stops it in order. */
@@ -127,7 +131,10 @@ export async function startGateway(
     cluster: account,
     client,
     listen: { host: "127.0.0.1", port: 0 },
-    tls: await readServedCertificate({ cert: join(certs, "apiserver.crt"), key: join(certs, "apiserver.key") }),
+    tls: await readServedCertificate({
+      cert: join(certs, "apiserver.crt"),
+      key: join(certs, "apiserver.key"),
+    }),
     bounds: { maxBytes: 16 * 1024 * 1024, maxAgeMs: 300_000 },
     limits: {},
     ...options,
@@ -160,7 +167,11 @@ export function clientOf(config: ClusterConfig, gateway?: Pick<RunningGateway, "
 }
 
 /** Waits until the gateway answers watches of widgets in a namespace from its cache. */
-export async function untilShared(gateway: RunningGateway, client: KubeClient, namespace: string): Promise<void> {
+export async function untilShared(
+  gateway: RunningGateway,
+  client: KubeClient,
+  namespace: string,
+): Promise<void> {
   const lists = await gateway.read("klutch_gateway_lists_total");
   await waitFor("the gateway to answer from its cache", async () => {
     await client.list(widgets, { namespace, resourceVersion: "0" });

@@ -53,7 +53,10 @@ async function claimsGoUpAndStatusComesDown(name: string): Promise<void> {
   for (const { type } of apis) {
     for (const namespace of names) {
       await waitFor(`${type.plural} to be served`, () => consumer.client.list(type));
-      await consumer.client.create(type, { ...widget(type, name, { size: 3 }), metadata: { namespace, name } });
+      await consumer.client.create(type, {
+        ...widget(type, name, { size: 3 }),
+        metadata: { namespace, name },
+      });
       const ref = { namespace: serviceNamespaceName(tenantNamespace, namespace), name };
       await waitFor(`${namespace}/${name} upstream`, () => provider.client.find(type, ref));
       await provider.client.mergePatch(type, ref, { status: { said: name } }, { subresource: "status" });
