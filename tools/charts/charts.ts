@@ -18,6 +18,7 @@ import { formatYaml } from "@klutch/kube";
 import { recordAt, recordsAt, textAt } from "@klutch/kube-core";
 import type { ProgramDescription } from "@klutch/program";
 import type { CustomResourceDefinition } from "@klutch/schema";
+import { exportTemplatesOf, generations } from "@klutch/services";
 import {
   backendDeployment,
   backendName,
@@ -114,10 +115,25 @@ function controlPlaneChart(registry: Registry): ChartDefinition {
         "{{- end }}\n",
       ].join(""),
       "templates/_deployment.tpl": baseTemplate("klutch.deployment", deployment),
-      "templates/_kinds.tpl": baseTemplate("klutch.kinds", kinds),
+      "templates/_kinds.tpl": [
+        baseTemplate("klutch.kinds", kinds),
+        baseTemplate("klutch.shippedApis", shippedApis()),
+      ].join("\n"),
       "crds/kinds.yaml": bindCrds.map(kind).join(""),
     },
   };
+}
+
+/** Returns the kinds of the shipped templates: resources by API group. */
+function shippedApis(): Readonly<Record<string, readonly string[]>> {
+  const apis = generations.flatMap(exportTemplatesOf).map(({ spec }) => spec.APIServiceSelector);
+  const groups = Map.groupBy(apis, ({ group = "" }) => group);
+  return Object.fromEntries(
+    [...groups].map(([group, found]) => [
+      group,
+      [...new Set(found.map(({ resource }) => resource))].toSorted(),
+    ]),
+  );
 }
 
 /** The version that the release's programs ask for. */

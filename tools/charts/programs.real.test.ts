@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { type BackendConfig, backendProgram } from "@klutch/backend";
 import { openAuthority, tlsFilesIn } from "@klutch/data-servers";
+import { gatewayProgram } from "@klutch/gateway";
 import { konnectorProgram } from "@klutch/konnector";
 import { systemClock } from "@klutch/kube";
 import { readTracing } from "@klutch/telemetry";
@@ -126,4 +127,31 @@ test("both programs send traces where values say", async () => {
     const { config, faults } = readTracing(env, name);
     assert.deepEqual([config?.url, config?.sampler.ratio, faults], [...expected, []]);
   }
+});
+
+test("the tenant gateway takes its arguments, and its account reads offered kinds and no Secret", async () => {
+  const tenantGateway = { enabled: true, secretName: "gateway-tls", accessInterval: "30s" };
+  const offers = ["widgets.shop.example.com", "secrets", "ingresses.networking.k8s.io"];
+  const values = { ...minimal.klutch, tenantGateway, offers };
+  const objects = await helm.template(chartPath("klutch"), values, ...atHome.klutch);
+  const ours = objects.filter((each) => textAt(each, "metadata", "name") === "klutch-gateway");
+  const [program, ...args] = await argumentsOf(ours, join(helm.folder, "gateway"));
+  assert.equal(program, "gateway");
+  const { listen, askEveryMs } = await gatewayProgram.readConfig({
+    args,
+    env: {},
+    randomName: () => "random",
+  });
+  assert.deepEqual([listen.port, askEveryMs], [9443, 30_000]);
+  const rules = recordsAt(objectOf(ours, "ClusterRole"), "rules");
+  for (const rule of rules) assert.deepEqual(rule["verbs"], ["list", "watch"]);
+  const groups = rules.flatMap((rule) => listAt(rule, "apiGroups"));
+  assert.deepEqual(groups.toSorted(), [
+    "anynines.com",
+    "klutch.anynines.com",
+    "m.anynines.com",
+    "shop.example.com",
+  ]);
+  const without = await helm.template(chartPath("klutch"), minimal.klutch, ...atHome.klutch);
+  assert.ok(without.every((each) => textAt(each, "metadata", "name") !== "klutch-gateway"));
 });

@@ -18,6 +18,16 @@ const controlPlane: readonly Case[] = [
     /^oidc\.issuerUrl: is "http:\/\/login\.example\.org", must be a URL that starts with https:\/\/$/m,
   ],
   ["missing issuer", { oidc: { issuerUrl: "" } }, /^oidc\.issuerUrl: is missing, must be the https URL/m],
+  [
+    "tenant gateway without a certificate",
+    { tenantGateway: { enabled: true } },
+    /^tenantGateway\.secretName: is missing with tenantGateway\.enabled=true, must name a Secret/m,
+  ],
+  [
+    "interval without unit",
+    { tenantGateway: { accessInterval: "10" } },
+    /^tenantGateway\.accessInterval: is "10", must be a duration, such as 10s$/m,
+  ],
   ["missing client", { oidc: { clientId: "" } }, /^oidc\.clientId: is missing/m],
   [
     "missing client secret",

@@ -4,6 +4,7 @@ import { backendProgram } from "@klutch/backend";
 import { brokerProgram } from "@klutch/broker";
 import { type CommandDescription, commandTree } from "@klutch/cli";
 import { functionProgram } from "@klutch/function-klutch";
+import { gatewayProgram } from "@klutch/gateway";
 import { konnectorProgram } from "@klutch/konnector";
 import { type Flag, type ProgramDescription, titleOfFlag } from "@klutch/program";
 import { providerProgram } from "@klutch/provider-anynines";
@@ -12,6 +13,7 @@ import { filled, table } from "./page.ts";
 const programs: readonly ProgramDescription[] = [
   konnectorProgram,
   backendProgram,
+  gatewayProgram,
   providerProgram,
   functionProgram,
   brokerProgram,

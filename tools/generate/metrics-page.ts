@@ -2,6 +2,7 @@
 import { metrics as backend } from "@klutch/backend";
 import { metrics as broker } from "@klutch/broker";
 import { functionMetrics, managedMetrics } from "@klutch/crossplane";
+import { metrics as gateway } from "@klutch/gateway";
 import { metrics as konnector } from "@klutch/konnector";
 import { metrics as provider } from "@klutch/provider-anynines";
 import {
@@ -22,6 +23,7 @@ export const catalogue: readonly MetricDeclaration[] = [
   { ...clientMetrics, ...brokerClient },
   konnector,
   { ...backend, ...ofProvider },
+  gateway,
   managedMetrics,
   { ...serverMetrics, ...traceMetrics, ...functionMetrics, ...broker },
 ].flatMap(byName);

@@ -31,6 +31,7 @@ export { listPages } from "./pages.ts";
 export { type QuotaRefusal, quotaRefusalOf } from "./quota-refusal.ts";
 export { type Random, systemRandom } from "./random.ts";
 export { type ServiceAccountToken, serviceAccountToken } from "./token-request.ts";
+export { createTransport, type Transport, type WireRequest, type WireResponse } from "./transport.ts";
 export type * from "./types.ts";
 export { formatYaml, parseYaml, parseYamlDocuments } from "./yaml.ts";
 export { parsePlacedYaml, type PlacedYaml, YamlTextError } from "./yaml-places.ts";

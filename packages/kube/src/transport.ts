@@ -21,7 +21,9 @@ export interface WireRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path with query. */
   readonly path: string;
-  readonly body?: string | undefined;
+  readonly body?: string | Uint8Array | undefined;
+  /** Further headers in lower case, which replace those of the transport. Default: none. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly contentType?: string | undefined;
   readonly accept?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -35,6 +37,7 @@ export interface WireRequest {
 export interface WireResponse {
   readonly status: number;
   readonly retryAfter: string | undefined;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: AsyncIterable<Uint8Array>;
   /** The whole body. Throws `TransportError` with code `TooLarge` when it is longer. */
   text(limitBytes: number): Promise<string>;
@@ -182,7 +185,7 @@ async function headersOf(
   const span = activeScope()?.identity();
   if (span !== undefined) headers["traceparent"] = formatTraceparent(span);
   if (wire.body !== undefined) headers["content-type"] = wire.contentType ?? "application/json";
-  return headers;
+  return { ...headers, ...wire.headers };
 }
 
 async function exchangeOnce(
@@ -224,6 +227,7 @@ async function sendOnce(parts: SendParts, agent: Agent, wire: WireRequest): Prom
     return {
       status: response.statusCode,
       retryAfter: typeof retryAfter === "string" ? retryAfter : undefined,
+      headers: response.headers,
       body: chunks(response.body),
       text: async (limitBytes) => {
         const { body } = response;

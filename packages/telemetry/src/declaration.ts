@@ -4,7 +4,13 @@
 export type MetricType = "counter" | "gauge" | "histogram";
 
 /** The servers that have metrics. */
-export type ProcessName = "konnector" | "backend" | "provider-anynines" | "function-klutch" | "broker";
+export type ProcessName =
+  | "konnector"
+  | "backend"
+  | "gateway"
+  | "provider-anynines"
+  | "function-klutch"
+  | "broker";
 
 /** One metric. `L` are the names of its labels. */
 export interface MetricDeclaration<T extends MetricType = MetricType, L extends string = string> {

@@ -97,6 +97,12 @@ tenants.credentialLifetime: is {{ . | quote }}, must be a duration of at least 1
 {{- end }}
 
 {{- define "klutch.networkFaults" -}}
+{{- if and .Values.tenantGateway.enabled (not .Values.tenantGateway.secretName) }}
+tenantGateway.secretName: is missing with tenantGateway.enabled=true, must name a Secret in klutch-backend of the type kubernetes.io/tls
+{{- end }}
+{{- if not (regexMatch "^([0-9]+(\\.[0-9]+)?(h|m|s))+$" .Values.tenantGateway.accessInterval) }}
+tenantGateway.accessInterval: is {{ .Values.tenantGateway.accessInterval | quote }}, must be a duration, such as 10s
+{{- end }}
 {{- $url := include "klutch.publicUrl" . -}}
 {{- $host := (urlParse $url).hostname -}}
 {{- range $name, $way := dict "ingress" .Values.ingress "gateway" .Values.gateway }}

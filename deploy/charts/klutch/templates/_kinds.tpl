@@ -12,3 +12,32 @@ grants.klutch.anynines.com: v1alpha1
 konnectorrollouts.klutch.anynines.com: v1alpha1
 tenants.klutch.anynines.com: v1alpha1
 {{- end }}
+
+{{- define "klutch.shippedApis" -}}
+anynines.com:
+  - backups
+  - keyvalueinstances
+  - logme2instances
+  - mariadbinstances
+  - messaginginstances
+  - mongodbinstances
+  - objectstorageinstances
+  - postgresqlinstances
+  - prometheusinstances
+  - restores
+  - searchinstances
+  - servicebindings
+m.anynines.com:
+  - backups
+  - keyvalueinstances
+  - logme2instances
+  - mariadbinstances
+  - messaginginstances
+  - mongodbinstances
+  - objectstorageinstances
+  - postgresqlinstances
+  - prometheusinstances
+  - restores
+  - searchinstances
+  - servicebindings
+{{- end }}

@@ -1,7 +1,7 @@
 /** Certificates that a server shows to its clients. */
 import type { CounterDeclaration, GaugeDeclaration, ProcessName } from "../declaration.ts";
 
-const withCertificate: readonly ProcessName[] = ["backend", "function-klutch"];
+const withCertificate: readonly ProcessName[] = ["backend", "gateway", "function-klutch"];
 
 export const certificateReads: CounterDeclaration = {
   name: "certwatcher_read_certificate_total",

@@ -1,0 +1,39 @@
+/** The resources that are bound, and Klutch's own that every app cluster watches. */
+import { apiServiceExports, apiServiceNamespaces, clusterBindings } from "@klutch/api";
+import type { KubeClient } from "@klutch/kube";
+import type { KubeObject } from "@klutch/kube-core";
+import { Informer } from "@klutch/kube-runtime";
+import type { Logger } from "@klutch/telemetry";
+
+/** Kinds that each konnector watches in its cluster namespace. */
+const own: ReadonlySet<string> = new Set(
+  [apiServiceExports, apiServiceNamespaces, clusterBindings].map(({ plural, group }) => `${plural}.${group}`),
+);
+
+/** Returns the cache of the exports' names, each of which is `<plural>.<group>`. */
+export function exportNames(client: KubeClient, logger: Logger): Informer<KubeObject> {
+  return new Informer<KubeObject>({
+    client,
+    logger,
+    type: apiServiceExports,
+    metadataOnly: true,
+    transform: ({ apiVersion, kind, metadata: { namespace, name, resourceVersion, uid } }) => ({
+      apiVersion,
+      kind,
+      metadata: { namespace, name, resourceVersion, uid },
+    }),
+    indexes: { [byName]: ({ metadata }) => [metadata.name ?? ""] },
+  });
+}
+
+/** Tells the resources that are answered from a cache. */
+export function boundIn(
+  names: Pick<Informer<KubeObject>, "byIndex">,
+): (group: string, plural: string) => boolean {
+  return (group, plural) => {
+    const name = `${plural}.${group}`;
+    return own.has(name) || names.byIndex(byName, name).length > 0;
+  };
+}
+
+const byName = "name";

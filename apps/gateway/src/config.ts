@@ -1,0 +1,94 @@
+/** Flags of the gateway. */
+import { klutchVersion } from "@klutch/api";
+import { CertificateError, readServedCertificate, type ServedCertificate } from "@klutch/kube-runtime";
+import {
+  type Address,
+  address,
+  ConfigError,
+  duration,
+  kubeconfigFlag,
+  probesFlag,
+  type Program,
+  requireFlags,
+  text,
+  toggle,
+  wholeNumber,
+} from "@klutch/program";
+import type { LogLevel } from "@klutch/telemetry";
+
+/** Configuration of the gateway. */
+export interface GatewayConfig {
+  readonly kubeconfig: string | undefined;
+  readonly listen: Address;
+  /** Address that serves /healthz, /readyz and /metrics. */
+  readonly probes: Address;
+  readonly tls: ServedCertificate;
+  /** Bytes of the latest events of each kind. */
+  readonly historyBytes: number;
+  readonly historyMs: number;
+  readonly mostWatches: number;
+  readonly askEveryMs: number;
+  readonly logLevel: LogLevel;
+}
+
+const flags = {
+  kubeconfig: kubeconfigFlag,
+  "listen-address": address({ help: "Address to serve app clusters on, over TLS", default: ":9443" }),
+  "tls-cert-file": text({
+    value: "path",
+    help: "File with the TLS certificate. Changes are picked up while the gateway runs",
+  }),
+  "tls-key-file": text({ value: "path", help: "File with the TLS private key" }),
+  "health-probe-bind-address": probesFlag({ default: ":8081" }),
+  "history-mebibytes": wholeNumber(
+    { help: "Latest events of each kind that are kept for watches which go on, in MiB", default: "64" },
+    { least: 1, most: 4096 },
+  ),
+  "history-age": duration({
+    help: "Age at which such events are dropped although there is room",
+    default: "5m",
+  }),
+  "max-watches": wholeNumber(
+    { help: "Watches that may be open with one token", default: "2000" },
+    { least: 1 },
+  ),
+  "access-interval": duration({
+    help: "Interval of the questions to the API server whether an open watch is still allowed",
+    default: "10s",
+  }),
+  debug: toggle({ help: "Enable debug logs" }),
+};
+
+/** The gateway and its flags. */
+export const gatewayProgram: Program<GatewayConfig> = {
+  name: "klutch-gateway",
+  version: klutchVersion,
+  summary: "serves the watches of all app clusters from one watch of each kind",
+  flags,
+  async readConfig(source) {
+    const values = requireFlags(flags, source);
+    return {
+      kubeconfig: values.kubeconfig,
+      listen: values["listen-address"],
+      probes: values["health-probe-bind-address"],
+      tls: await certificateOf({ cert: values["tls-cert-file"], key: values["tls-key-file"] }),
+      historyBytes: values["history-mebibytes"] * 1024 * 1024,
+      historyMs: values["history-age"],
+      mostWatches: values["max-watches"],
+      askEveryMs: values["access-interval"],
+      logLevel: values.debug ? "debug" : "info",
+    };
+  },
+};
+
+async function certificateOf(files: {
+  readonly cert: string;
+  readonly key: string;
+}): Promise<ServedCertificate> {
+  try {
+    return await readServedCertificate(files);
+  } catch (error) {
+    if (!(error instanceof CertificateError)) throw error;
+    throw new ConfigError([`--tls-${error.file}-file: ${error.message}`]);
+  }
+}

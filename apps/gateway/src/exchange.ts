@@ -1,0 +1,90 @@
+/** A request and its answer, apart from the protocol that they came over. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import { type Failure, statusText } from "./status.ts";
+import type { Sink } from "./watch-stream.ts";
+
+/** Request over HTTP/1.1 or HTTP/2. */
+export type ServerRequest = IncomingMessage | Http2ServerRequest;
+/** Its answer. */
+export type Answer = ServerResponse | Http2ServerResponse;
+
+/** Headers of an answer. */
+export type AnswerHeaders = Readonly<Record<string, string | number | string[]>>;
+
+/** Sends status and headers at once: a watch may have no event for long. */
+export function sendHead(answer: Answer, status: number, headers: AnswerHeaders): void {
+  // The two kinds of answers have the same methods, whose overloads do not unite.
+  const common = answer as ServerResponse;
+  common.writeHead(status, headers);
+  common.flushHeaders();
+}
+
+/** Sends a failure as an API server does. */
+export function answerFailure(answer: Answer, failure: Failure): void {
+  const text = statusText(failure);
+  const wait = failure.retryAfterSeconds;
+  sendHead(answer, failure.code, {
+    "content-type": "application/json",
+    "cache-control": "no-cache, private",
+    "content-length": Buffer.byteLength(text),
+    ...(wait === undefined ? {} : { "retry-after": String(wait) }),
+  });
+  answer.end(text);
+}
+
+/** Returns a signal that aborts when the client has gone or the process stops. */
+export function clientSignal(answer: Answer, stop: AbortSignal): AbortSignal {
+  const gone = new AbortController();
+  const end = (): void => gone.abort(new Error("the client has gone"));
+  if (stop.aborted) end();
+  stop.addEventListener("abort", end, { once: true });
+  answer.on("close", () => {
+    stop.removeEventListener("abort", end);
+    end();
+  });
+  answer.on("error", end);
+  return gone.signal;
+}
+
+/** Returns the sink of an answer. */
+export function sinkOf(answer: Answer, signal: AbortSignal): Sink {
+  return {
+    signal,
+    write: (bytes) => {
+      if (signal.aborted || answer.destroyed) return true;
+      return (answer as ServerResponse).write(bytes);
+    },
+    drained: () =>
+      new Promise((resolve) => {
+        if (signal.aborted) return resolve();
+        const done = (): void => {
+          answer.removeListener("drain", done);
+          signal.removeEventListener("abort", done);
+          resolve();
+        };
+        answer.on("drain", done);
+        signal.addEventListener("abort", done);
+      }),
+  };
+}
+
+/** Writes a stream of bytes as fast as the reader takes them. */
+export async function pour(sink: Sink, body: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const chunk of body) {
+    if (!sink.write(chunk)) await sink.drained();
+    if (sink.signal.aborted) return;
+  }
+}
+
+/** Reads a body; undefined if it is longer than allowed. */
+export async function bodyOf(request: ServerRequest, mostBytes: number): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > mostBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,298 @@
+/** Answers one request after the other: from a cache where that is exact and allowed, and by the API server everywhere else. */
+import { type Clock, type Random, type Transport } from "@klutch/kube";
+import { type Authority, digestOf, type Right } from "./authority.ts";
+import {
+  type Answer,
+  answerFailure,
+  clientSignal,
+  sendHead,
+  type ServerRequest,
+  sinkOf,
+} from "./exchange.ts";
+import { judgeHeaders } from "./headers.ts";
+import type { Cursor } from "./history.ts";
+import { type ListBytes, readList } from "./json-bytes.ts";
+import type { KindCache, KindNames } from "./kind-cache.ts";
+import type { Kinds } from "./kinds.ts";
+import { passThrough } from "./pass-through.ts";
+import { type CollectionRequest, type PassReason, readRequest } from "./request.ts";
+import { errorLine, expired, type Failure, unauthorized } from "./status.ts";
+import { streamWatch, type WatchEnd } from "./watch-stream.ts";
+
+/** What the gateway has done, for metrics. */
+export interface GatewayEvents {
+  readonly passed: (reason: PassReason) => void;
+  readonly refused: (code: number) => void;
+  readonly listed: () => void;
+  readonly watched: (change: 1 | -1) => void;
+  readonly ended: (how: WatchEnd) => void;
+}
+
+/** Options of `createGateway`. */
+export interface GatewayOptions {
+  /** Without credentials of its own: each request has the tenant's. */
+  readonly transport: Pick<Transport, "send">;
+  readonly authority: Authority;
+  readonly kinds: Kinds;
+  /** Tells the resources that are bound. */
+  readonly isBound: (group: string, plural: string) => boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly events: GatewayEvents;
+  /** Watches of one token. Default 2 000. */
+  readonly mostWatches?: number | undefined;
+  /** Interval of the questions whether an open watch is still allowed. Default 10 000. */
+  readonly askEveryMs?: number | undefined;
+  /** Aborts when the process stops. */
+  readonly signal: AbortSignal;
+}
+
+/** Answers a request; never throws. */
+export type Gateway = (request: ServerRequest, answer: Answer) => Promise<void>;
+
+const [shortestWatchMs, longestWatchMs] = [1_800_000, 3_600_000];
+/** Time to wait for a cache that is being filled. */
+const longestFillMs = 5_000;
+const pageObjects = 500;
+const longestPage = 64 * 1024 * 1024;
+
+/** Everything about a request that its answer needs. */
+interface Asked {
+  readonly request: ServerRequest;
+  readonly answer: Answer;
+  readonly authorization: string;
+  readonly forwarded: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** Returns the gateway. */
+export function createGateway(options: GatewayOptions): Gateway {
+  const { events, mostWatches = 2_000 } = options;
+  const watches = new Map<string, number>();
+  const refuse = (answer: Answer, failure: Failure): void => {
+    events.refused(failure.code);
+    answerFailure(answer, failure);
+  };
+  return async (request, answer) => {
+    try {
+      const headers = judgeHeaders(request.rawHeaders);
+      if (headers.refusal !== undefined) return refuse(answer, headers.refusal);
+      const { authorization, forwarded, accept } = headers;
+      const read = readRequest(request.method ?? "", request.url ?? "", accept);
+      if (read.kind === "refuse") return refuse(answer, read.failure);
+      const signal = clientSignal(answer, options.signal);
+      const asked: Asked = { request, answer, authorization, forwarded, signal };
+      const isWatch = read.kind === "pass" ? read.isWatch : read.request.watch !== undefined;
+      if (!isWatch) return await respond(options, asked, read);
+      const owner = digestOf(authorization);
+      const open = watches.get(owner) ?? 0;
+      if (open >= mostWatches) return refuse(answer, tooMany(mostWatches));
+      watches.set(owner, open + 1);
+      try {
+        return await respond(options, asked, read);
+      } finally {
+        const left = (watches.get(owner) ?? 1) - 1;
+        if (left === 0) watches.delete(owner);
+        else watches.set(owner, left);
+      }
+    } catch {
+      answer.destroy();
+    }
+  };
+}
+
+function tooMany(most: number): Failure {
+  const message = `more than ${most} watches are open with this token`;
+  return { code: 429, reason: "TooManyRequests", message, retryAfterSeconds: 5 };
+}
+
+async function respond(
+  options: GatewayOptions,
+  asked: Asked,
+  read: Exclude<ReturnType<typeof readRequest>, { kind: "refuse" }>,
+): Promise<void> {
+  const reason = read.kind === "pass" ? read.reason : await answerFromCache(options, asked, read.request);
+  if (reason === undefined) return;
+  options.events.passed(reason);
+  await passThrough(options.transport, asked);
+}
+
+/** Answers, or says why only the API server can. */
+async function answerFromCache(
+  options: GatewayOptions,
+  asked: Asked,
+  request: CollectionRequest,
+): Promise<PassReason | undefined> {
+  const { group, version, plural, namespace, watch } = request;
+  if (!options.isBound(group, plural)) return "unbound";
+  const verb = watch === undefined ? "list" : "watch";
+  const ask = (): Promise<Right> =>
+    options.authority({ authorization: asked.authorization, verb, group, plural, namespace });
+  const right = await ask();
+  if (right === "unauthorized") {
+    options.events.refused(401);
+    return void answerFailure(asked.answer, unauthorized);
+  }
+  if (right !== "allowed") return "access";
+  // Only whoever may read a kind makes the gateway follow it.
+  const cache = options.kinds.use({ group, version, plural });
+  if (!cache.synced) await soon(cache, options.clock);
+  const { names } = cache;
+  if (!cache.synced || names === undefined) return "unsynced";
+  const { from } = request;
+  if (watch === undefined) {
+    if (typeof from === "number" && from > cache.resourceVersion) return "newer";
+    options.events.listed();
+    return sendList(asked, cache, names, namespace);
+  }
+  return await sendWatch(options, asked, { request, cache, names, ask, watch });
+}
+
+/** Waits for a cache that is being filled: a watch that passes through stays apart for minutes. */
+async function soon(cache: KindCache, clock: Clock): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const cancel = clock.schedule(longestFillMs, resolve);
+    void cache.whenSynced().then(() => {
+      cancel();
+      resolve();
+    });
+  });
+}
+
+function sendList(
+  asked: Asked,
+  cache: KindCache,
+  names: KindNames,
+  namespace: string | undefined,
+): undefined {
+  const { answer, request } = asked;
+  const { apiVersion, listKind: kind } = names;
+  const resourceVersion = String(cache.resourceVersion);
+  const head = JSON.stringify({ apiVersion, kind, metadata: { resourceVersion } });
+  const pieces: Uint8Array[] = [Buffer.from(`${head.slice(0, -1)},"items":[`)];
+  for (const object of cache.list(namespace)) {
+    if (pieces.length > 1) pieces.push(comma);
+    pieces.push(object);
+  }
+  pieces.push(listEnd);
+  const bytes = Buffer.concat(pieces);
+  request.resume();
+  sendHead(answer, 200, { ...jsonHeaders, "content-length": bytes.length });
+  answer.end(bytes);
+}
+
+/** A watch that may be answered. */
+interface AskedWatch {
+  readonly request: CollectionRequest;
+  readonly watch: NonNullable<CollectionRequest["watch"]>;
+  readonly cache: KindCache;
+  readonly names: KindNames;
+  readonly ask: () => Promise<Right>;
+}
+
+async function sendWatch(
+  options: GatewayOptions,
+  asked: Asked,
+  { request, watch, cache, names, ask }: AskedWatch,
+): Promise<PassReason | undefined> {
+  const { clock, random, events, transport, askEveryMs = 10_000 } = options;
+  const { namespace, from } = request;
+  const { answer, signal } = asked;
+  const { sendsInitialEvents, marksInitialEvents, bookmarks, timeoutSeconds } = watch;
+  if (sendsInitialEvents && typeof from === "number" && from > cache.resourceVersion) return "newer";
+  let initial: AsyncIterable<readonly Buffer[]> | Iterable<readonly Buffer[]> | undefined;
+  let after = typeof from === "number" ? from : cache.resourceVersion;
+  if (from === "latest") {
+    // The API server says what there is now, with the tenant's own token; only what comes then is shared.
+    const first = await firstPage(transport, asked, request);
+    if (first === undefined) return "consistent";
+    after = first.resourceVersion;
+    initial = pagesOf(transport, asked, request, first);
+  } else if (sendsInitialEvents) {
+    after = cache.resourceVersion;
+    initial = [cache.list(namespace)];
+  }
+  const cursor: Cursor | undefined = cache.cursor(namespace, after);
+  sendHead(answer, 200, jsonHeaders);
+  asked.request.resume();
+  if (cursor === undefined) {
+    events.ended("expired");
+    answer.end(errorLine(expired(after)));
+    return;
+  }
+  events.watched(1);
+  try {
+    const how = await streamWatch({
+      names,
+      cursor,
+      initial,
+      from: after,
+      marksInitialEvents,
+      bookmarks,
+      lastsMs:
+        timeoutSeconds === undefined
+          ? shortestWatchMs + random() * (longestWatchMs - shortestWatchMs)
+          : timeoutSeconds * 1000,
+      reached: () => cache.resourceVersion,
+      mayGoOn: ask,
+      askEveryMs,
+      clock,
+      sink: sinkOf(answer, signal),
+    });
+    events.ended(how);
+    if (how === "slow") answer.destroy();
+    else answer.end();
+  } finally {
+    events.watched(-1);
+  }
+}
+
+/** Returns the first page of a list that is as new as the API server; undefined if there is none in the form expected. */
+async function firstPage(
+  transport: GatewayOptions["transport"],
+  asked: Asked,
+  request: CollectionRequest,
+  token = "",
+): Promise<ListBytes | undefined> {
+  const { group, version, plural, namespace } = request;
+  const scope = namespace === undefined ? "" : `/namespaces/${namespace}`;
+  const query = new URLSearchParams({
+    limit: String(pageObjects),
+    ...(token === "" ? {} : { continue: token }),
+  });
+  const path = `/apis/${group}/${version}${scope}/${plural}?${query.toString()}`;
+  const headers = { authorization: asked.authorization };
+  const response = await transport.send({
+    method: "GET",
+    path,
+    headers,
+    isLarge: true,
+    signal: asked.signal,
+  });
+  if (response.status !== 200) {
+    await response.discard();
+    return undefined;
+  }
+  return readList(Buffer.from(await response.text(longestPage)));
+}
+
+/** Yields the objects of a page and of those after it. Throws when one is missing: then the watch breaks off, and its reader begins again. */
+async function* pagesOf(
+  transport: GatewayOptions["transport"],
+  asked: Asked,
+  request: CollectionRequest,
+  first: ListBytes,
+): AsyncGenerator<readonly Buffer[]> {
+  let page = first;
+  for (;;) {
+    yield page.items.map(({ object }) => object);
+    if (page.continueToken === "") return;
+    const next = await firstPage(transport, asked, request, page.continueToken);
+    if (next === undefined) throw new Error("a page of a list is missing");
+    page = next;
+  }
+}
+
+const jsonHeaders = { "content-type": "application/json", "cache-control": "no-cache, private" } as const;
+const comma = Buffer.from(",");
+const listEnd = Buffer.from("]}\n");

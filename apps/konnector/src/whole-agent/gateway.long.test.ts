@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { consumerNamespace, serviceNamespaceName } from "@klutch/api";
+import { gatewayServer } from "@klutch/gateway";
+import type { KubeClient } from "@klutch/kube";
+import { type DynamicObject, namespaces, secrets } from "@klutch/kube-core";
+import { readServedCertificate, systemRuntime } from "@klutch/kube-runtime";
+import { namespaceObject, waitFor } from "@klutch/kube-testing";
+import { createMetrics, silentLogger } from "@klutch/telemetry";
+import { bindApi, startKonnector, testApi, widget } from "../testing/fixture.ts";
+import { tenantNamespace } from "../testing/provider-side.ts";
+import { startTenantFixture } from "../testing/tenant-fixture.ts";
+
+const apis = [testApi("widgets", "Widget"), testApi("gadgets", "Gadget")];
+const fixture = await startTenantFixture({ exported: apis });
+const { consumer, provider, cleanup } = fixture;
+const names = ["app", "shop", "mail"];
+
+/** Watches of the test's kinds that the control plane's API server holds open. */
+async function openWatches(client: KubeClient): Promise<number> {
+  const text = String(await client.request({ method: "GET", path: "/metrics" }));
+  let open = 0;
+  for (const line of text.split("\n"))
+    if (/^apiserver_longrunning_requests\{.*group="test\.klutch\.example".*verb="WATCH"/.test(line))
+      open += Number(line.split(" ").at(-1));
+  return open;
+}
+
+async function startGateway(): Promise<string> {
+  const certs = join(provider.dataDir, "certs");
+  const files = { cert: join(certs, "apiserver.crt"), key: join(certs, "apiserver.key") };
+  const listening = Promise.withResolvers<number>();
+  const stop = new AbortController();
+  const running = gatewayServer({
+    runtime: systemRuntime({ logger: silentLogger, metrics: createMetrics() }),
+    cluster: provider.config,
+    client: provider.client,
+    listen: { host: "127.0.0.1", port: 0 },
+    tls: await readServedCertificate(files),
+    bounds: { maxBytes: 16 * 1024 * 1024, maxAgeMs: 300_000 },
+    limits: {},
+    onListening: listening.resolve,
+  }).start({ signal: stop.signal });
+  running.catch(listening.reject);
+  cleanup.defer(() => running);
+  cleanup.defer(() => stop.abort(new Error("the test is over")));
+  return `https://127.0.0.1:${await listening.promise}`;
+}
+
+/** Creates a claim of each API in each namespace, waits for all upstream, writes a status there and waits for it here. */
+async function claimsGoUpAndStatusComesDown(name: string): Promise<void> {
+  for (const { type } of apis) {
+    for (const namespace of names) {
+      await waitFor(`${type.plural} to be served`, () => consumer.client.list(type));
+      await consumer.client.create(type, {
+        ...widget(type, name, { size: 3 }),
+        metadata: { namespace, name },
+      });
+      const ref = { namespace: serviceNamespaceName(tenantNamespace, namespace), name };
+      await waitFor(`${namespace}/${name} upstream`, () => provider.client.find(type, ref));
+      await provider.client.mergePatch(type, ref, { status: { said: name } }, { subresource: "status" });
+      await waitFor(`the status of ${namespace}/${name}`, async () => {
+        const found = await consumer.client.get<DynamicObject>(type, { namespace, name });
+        return JSON.stringify(found["status"] ?? {}).includes(name);
+      });
+    }
+  }
+}
+
+test("a konnector syncs through the gateway, and the API server holds one watch of each kind instead of one of each namespace", async () => {
+  for (const name of names.slice(1)) await consumer.client.create(namespaces, namespaceObject(name));
+  const kubeconfig = fixture.kubeconfig.replace(provider.url, await startGateway());
+  {
+    await using _agent = await startKonnector(fixture);
+    for (const { name } of apis) await bindApi(fixture, name, kubeconfig);
+    await claimsGoUpAndStatusComesDown("through");
+    assert.equal(await openWatches(provider.client), apis.length);
+  }
+  const secret = { namespace: consumerNamespace, name: "kubeconfig-test" };
+  const data = { kubeconfig: Buffer.from(fixture.kubeconfig).toString("base64") };
+  await consumer.client.mergePatch(secrets, secret, { data });
+  await using _agent = await startKonnector(fixture, { identity: "second" });
+  await claimsGoUpAndStatusComesDown("past");
+  // The gateway still follows the kinds for some minutes.
+  assert.equal(await openWatches(provider.client), apis.length + apis.length * names.length);
+});
