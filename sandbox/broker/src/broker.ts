@@ -22,6 +22,7 @@ import { objectstorageKind } from "./drivers/objectstorage.ts";
 import { OwnServers, type OwnServersOptions } from "./drivers/own-servers.ts";
 import { PostgresDriver } from "./drivers/postgres.ts";
 import { prometheusKind } from "./drivers/prometheus.ts";
+import { searchKind } from "./drivers/search.ts";
 import { BrokerService, driverOf } from "./service.ts";
 import { type Instance, openDatabase, Store } from "./store.ts";
 
@@ -123,7 +124,7 @@ export async function openServers(options: OpenServersOptions): Promise<readonly
     return found === undefined ? [] : [kindOf(found)];
   });
   const built = await Promise.all(builtKinds.map((each) => builtKind(each, services, logger)));
-  const all = [...possible, ...built.filter((kind) => kind !== undefined)];
+  const all = [...possible, ...built.filter((kind) => kind !== undefined), ...(await searchKinds(options))];
   return all.map((kind) => new OwnServers({ ...options, ...parts, kind }));
 }
 
@@ -169,9 +170,20 @@ async function builtKind(
     const progress = (line: string): void => logger.info("building a data server", { line });
     return kindOf(() => engines.resolveEngine(server, { progress }));
   }
-  logger.warn("a data server cannot be run, so its services are not offered", { server, error: obstacle });
+  logger.warn(notOffered, { server, error: obstacle });
   return undefined;
 }
+
+async function searchKinds({ logger, services }: OpenServersOptions): Promise<readonly ServerKind[]> {
+  if (services?.includes("search") !== true) return [];
+  const error = await engines.opensearchObstacle();
+  const progress = (line: string): void => logger.info("fetching a data server", { line });
+  if (error === undefined) return [searchKind(() => engines.resolveOpensearch({ progress }))];
+  logger.warn(notOffered, { server: "opensearch", error });
+  return [];
+}
+
+const notOffered = "a data server cannot be run, so its services are not offered";
 
 async function programsOf(
   name: engines.DebianName,
@@ -184,7 +196,7 @@ async function programsOf(
     return programs;
   } catch (error) {
     if (!(error instanceof engines.EngineError) || error.code !== "PackageMissing") throw error;
-    logger.warn("a data server cannot be run, so its services are not offered", { server: name, error });
+    logger.warn(notOffered, { server: name, error });
     return undefined;
   }
 }
