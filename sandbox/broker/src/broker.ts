@@ -15,6 +15,7 @@ import { findPlan } from "./catalog.ts";
 import type { BrokerConfig } from "./config.ts";
 import type { Driver, ServerKind } from "./drivers/driver.ts";
 import { keyvalueKind } from "./drivers/keyvalue.ts";
+import { logme2Kind } from "./drivers/logme2.ts";
 import { mariadbKind } from "./drivers/mariadb.ts";
 import { MessagingDriver } from "./drivers/messaging.ts";
 import { mongodbKind } from "./drivers/mongodb.ts";
@@ -174,11 +175,16 @@ async function builtKind(
   return undefined;
 }
 
-async function searchKinds({ logger, services }: OpenServersOptions): Promise<readonly ServerKind[]> {
-  if (services?.includes("search") !== true) return [];
+/** Kinds on OpenSearch. */
+const opensearchKinds = { search: searchKind, logme2: logme2Kind } as const;
+
+async function searchKinds({ logger, services = [] }: OpenServersOptions): Promise<readonly ServerKind[]> {
+  const wanted = (["search", "logme2"] as const).filter((type) => services.includes(type));
+  if (wanted.length === 0) return [];
   const error = await engines.opensearchObstacle();
   const progress = (line: string): void => logger.info("fetching a data server", { line });
-  if (error === undefined) return [searchKind(() => engines.resolveOpensearch({ progress }))];
+  const obtain = (): Promise<engines.OpensearchProgram> => engines.resolveOpensearch({ progress });
+  if (error === undefined) return wanted.map((type) => opensearchKinds[type](obtain));
   logger.warn(notOffered, { server: "opensearch", error });
   return [];
 }
