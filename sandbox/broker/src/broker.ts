@@ -15,6 +15,7 @@ import { findPlan } from "./catalog.ts";
 import type { BrokerConfig } from "./config.ts";
 import type { Driver, ServerKind } from "./drivers/driver.ts";
 import { keyvalueKind } from "./drivers/keyvalue.ts";
+import { logme2Kind } from "./drivers/logme2.ts";
 import { mariadbKind } from "./drivers/mariadb.ts";
 import { MessagingDriver } from "./drivers/messaging.ts";
 import { mongodbKind } from "./drivers/mongodb.ts";
@@ -22,6 +23,7 @@ import { objectstorageKind } from "./drivers/objectstorage.ts";
 import { OwnServers, type OwnServersOptions } from "./drivers/own-servers.ts";
 import { PostgresDriver } from "./drivers/postgres.ts";
 import { prometheusKind } from "./drivers/prometheus.ts";
+import { searchKind } from "./drivers/search.ts";
 import { BrokerService, driverOf } from "./service.ts";
 import { type Instance, openDatabase, Store } from "./store.ts";
 
@@ -123,7 +125,7 @@ export async function openServers(options: OpenServersOptions): Promise<readonly
     return found === undefined ? [] : [kindOf(found)];
   });
   const built = await Promise.all(builtKinds.map((each) => builtKind(each, services, logger)));
-  const all = [...possible, ...built.filter((kind) => kind !== undefined)];
+  const all = [...possible, ...built.filter((kind) => kind !== undefined), ...(await searchKinds(options))];
   return all.map((kind) => new OwnServers({ ...options, ...parts, kind }));
 }
 
@@ -169,9 +171,25 @@ async function builtKind(
     const progress = (line: string): void => logger.info("building a data server", { line });
     return kindOf(() => engines.resolveEngine(server, { progress }));
   }
-  logger.warn("a data server cannot be run, so its services are not offered", { server, error: obstacle });
+  logger.warn(notOffered, { server, error: obstacle });
   return undefined;
 }
+
+/** Kinds on OpenSearch. */
+const opensearchKinds = { search: searchKind, logme2: logme2Kind } as const;
+
+async function searchKinds({ logger, services = [] }: OpenServersOptions): Promise<readonly ServerKind[]> {
+  const wanted = (["search", "logme2"] as const).filter((type) => services.includes(type));
+  if (wanted.length === 0) return [];
+  const error = await engines.opensearchObstacle();
+  const progress = (line: string): void => logger.info("fetching a data server", { line });
+  const obtain = (): Promise<engines.OpensearchProgram> => engines.resolveOpensearch({ progress });
+  if (error === undefined) return wanted.map((type) => opensearchKinds[type](obtain));
+  logger.warn(notOffered, { server: "opensearch", error });
+  return [];
+}
+
+const notOffered = "a data server cannot be run, so its services are not offered";
 
 async function programsOf(
   name: engines.DebianName,
@@ -184,7 +202,7 @@ async function programsOf(
     return programs;
   } catch (error) {
     if (!(error instanceof engines.EngineError) || error.code !== "PackageMissing") throw error;
-    logger.warn("a data server cannot be run, so its services are not offered", { server: name, error });
+    logger.warn(notOffered, { server: name, error });
     return undefined;
   }
 }

@@ -79,6 +79,18 @@ const mongodbWords: Words = {
   description: "The protocol of MongoDB 7 by FerretDB 1.24, a server for each instance.",
   tags: ["mongodb", "nosql"],
 };
+const searchWords: Words = {
+  type: "search",
+  displayName: "Search",
+  description: "OpenSearch 2.19, a server for each instance. Cluster plans have one server, too.",
+  tags: ["search", "opensearch"],
+};
+const logme2Words: Words = {
+  type: "logme2",
+  displayName: "LogMe2",
+  description: "Logs by syslog in OpenSearch 2.19, a server for each instance, without Fluentd and dashboards.",
+  tags: ["logme2", "logging", "syslog"],
+};
 
 const sizes: Readonly<Record<ServiceType, Readonly<Record<string, Size>>>> = {
   postgresql: { nano: [10, 0, 1000], small: [20, 0, 2000], big: [40, 0, 4000] },
@@ -88,6 +100,13 @@ const sizes: Readonly<Record<ServiceType, Readonly<Record<string, Size>>>> = {
   prometheus: { small: [20, 256, 512], big: [100, 1024, 4096] },
   messaging: { nano: [20, 0, 0], small: [50, 0, 0], big: [200, 0, 0] },
   mongodb: { nano: [20, 128, 256], small: [50, 256, 1024], big: [200, 1024, 4096] },
+  search: {
+    nano: [0, 512, 512],
+    small: [0, 1536, 1024],
+    medium: [0, 2048, 2048],
+    big: [0, 4096, 4096],
+  },
+  logme2: { small: [200, 1024, 2048] },
 };
 
 /** Words in the names of plans with several servers. */
@@ -95,22 +114,24 @@ const severalWords: Readonly<Partial<Record<ServiceType, string>>> = {
   postgresql: "replica",
   mariadb: "cluster",
   keyvalue: "replica",
+  search: "cluster",
+  logme2: "cluster",
 };
 
 /** Beginnings of the plans' names that are not the type. */
-const planWords: Readonly<Partial<Record<ServiceType, string>>> = { mongodb: "mongodbsspl" };
+const planWords: Readonly<Partial<Record<ServiceType, string>>> = { mongodb: "mongodbsspl", logme2: "logme" };
 
-/** Returns the plans of a type by name: all sizes for one server, and all but the smallest for several, which have the same limits. */
+/** Returns the plans of a type by name: all sizes for one server, and all but nano for several, which have the same limits. */
 function sizesOf(type: ServiceType): readonly (readonly [string, Size])[] {
   if (type === "objectstorage") return Object.entries(sizes[type]);
   const several = severalWords[type];
   const of = (prefix: string) =>
     Object.entries(sizes[type]).map(([size, limits]) => [`${prefix}-${size}`, limits] as const);
-  return [...of("single"), ...(several === undefined ? [] : of(several).slice(1))];
+  return [...of("single"), ...(several === undefined ? [] : of(several).filter(([name]) => !name.endsWith("-nano")))];
 }
 
 const serverWords: Readonly<
-  Record<Exclude<ServiceType, "postgresql" | "objectstorage" | "mongodb" | "messaging">, string>
+  Record<Exclude<ServiceType, "postgresql" | "objectstorage" | "mongodb" | "messaging" | "search" | "logme2">, string>
 > = {
   mariadb: "MariaDB server",
   keyvalue: "key-value server",
@@ -129,6 +150,8 @@ const services: readonly Service[] = [
   serviceOf("a9s-prometheus", prometheusWords),
   serviceOf("a9s-messaging310", messagingWords, ["-ssl"]),
   serviceOf("a9s-mongodb70", mongodbWords, ["", "-ssl"]),
+  serviceOf("a9s-search2", searchWords, ["-ssl"]),
+  serviceOf("a9s-logme2", logme2Words, ["-ssl"]),
 ];
 
 /** Plans of all services. */
@@ -158,6 +181,8 @@ function describe(type: ServiceType, plan: Omit<Plan, "description">): string {
     return `A virtual host with up to ${most} connections and ${2 * most} queues, reached by TLS only.`;
   if (type === "mongodb")
     return `A server of one's own with up to ${diskMiB} MiB for each database; every binding has all rights${tlsOnly ? ". Reached by TLS only" : ""}.`;
+  if (type === "search" || type === "logme2")
+    return `An OpenSearch server of one's own with up to ${memoryMiB} MiB of memory and ${diskMiB} MiB of disk, reached by TLS only.`;
   const server = serverWords[type];
   const limits = `up to ${most} connections, ${memoryMiB} MiB of memory and ${diskMiB} MiB of disk`;
   return `A ${server} of one's own with ${limits}${tlsOnly ? ", reached by TLS only" : ""}.`;

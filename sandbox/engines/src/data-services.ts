@@ -1,15 +1,18 @@
 /** Data services that a sandbox offers when it is told to, and what their servers need. */
 import { resolveDebian } from "./debian.ts";
+import { resolveOpensearch } from "./opensearch.ts";
 import { type ObtainOptions, resolveEngine } from "./resolve.ts";
 
 /** Types of these services. */
-export const onDemandServices = ["prometheus", "mongodb", "messaging"] as const;
+export const onDemandServices = ["prometheus", "mongodb", "messaging", "search", "logme2"] as const;
 export type OnDemandService = (typeof onDemandServices)[number];
 
 const obtain: Readonly<Record<OnDemandService, (options: ObtainOptions) => Promise<unknown>>> = {
   prometheus: (options) => resolveDebian("prometheus", options),
   messaging: (options) => resolveDebian("rabbitmq", options),
   mongodb: (options) => resolveEngine("ferretdb", options),
+  search: (options) => resolveOpensearch(options),
+  logme2: (options) => resolveOpensearch(options),
 };
 
 /** Reads a list of types with commas between them; a type that is named twice counts once. Throws with all possible types. */

@@ -73,7 +73,10 @@ export interface Place {
 export type Dump = Pick<postgres.RestoreOptions, "open" | "signal">;
 
 /** Describes how to start a server. */
-export type Launch = Pick<ProcessOptions, "command" | "args" | "env" | "ready">;
+export type Launch = Pick<ProcessOptions, "command" | "args" | "env" | "ready" | "readyTimeoutMs">;
+
+/** The server cannot start until its plan, its parameters or the machine change, so waiting for it does not help. */
+export class Unstartable extends Error {}
 
 /** The broker's access to one running server. Everything can be repeated. */
 export interface Session extends AsyncDisposable {
@@ -92,6 +95,8 @@ export interface Session extends AsyncDisposable {
 /** One kind of server. */
 export interface ServerKind extends DriverKind {
   readonly program: string;
+  /** Milliseconds in which a server starts at the latest. Default 60 000. */
+  readonly patienceMs?: number | undefined;
   /** As of a driver. Default: backups are possible. */
   readonly obstacle?: string | undefined;
   /** The server keeps sessions of logins that are gone, so it is restarted. Default: it ends them. */

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as engines from "@klutch/engines";
 import type { Logger } from "@klutch/telemetry";
-import type { Place, ServerKind, ServerSpec, Session } from "./driver.ts";
+import { type Place, type ServerKind, type ServerSpec, type Session, Unstartable } from "./driver.ts";
 
 const firstWaitMs = 200;
 const longestWaitMs = 10_000;
@@ -69,6 +69,7 @@ export class OwnServer {
     await this.pause();
     const life: Life = { place, spec, stop: new AbortController(), ended: Promise.resolve() };
     life.ended = this.#live(life);
+    this.#problem = "it is still starting";
     this.#life = life;
   }
 
@@ -110,12 +111,12 @@ export class OwnServer {
 
   async #running(): Promise<Up> {
     const { kind, instance } = this.#options;
-    for (const deadline = AbortSignal.timeout(patienceMs); ; await sleep(noticeMs)) {
+    for (const deadline = AbortSignal.timeout(kind.patienceMs ?? patienceMs); ; await sleep(noticeMs)) {
       if (this.#up?.process.hasExited === false) return this.#up;
       if (this.#life === undefined) throw new Error(`the ${kind.program} of instance ${instance} is stopped`);
       // The end of the server's log follows the first line; that is for the broker's log only.
       const [reason] = String(this.#problem).split("\n");
-      if (deadline.aborted)
+      if (deadline.aborted || this.#problem instanceof Unstartable)
         throw new Error(`the ${kind.program} of instance ${instance} does not run: ${reason}`);
     }
   }

@@ -13,6 +13,8 @@ export interface ServerRecord {
   readonly restored: readonly string[];
 }
 
+/** Folder below that of an instance, with the record of its second port. */
+export const syslogFolder = "syslog";
 const keptTokens = 100;
 const fileName = "record.json";
 
@@ -37,7 +39,7 @@ export async function writeRecord(home: string, record: ServerRecord): Promise<v
 /** Returns the ports of all instances of all kinds below `root`, whether or not their servers run. */
 export async function recordedPorts(root: string): Promise<ReadonlySet<number>> {
   const ports = new Set<number>();
-  for await (const path of glob(`*/*/${fileName}`, { cwd: root })) {
+  for await (const path of glob(`*/*/{,${syslogFolder}/}${fileName}`, { cwd: root })) {
     const record = await readRecord(dirname(join(root, path)));
     if (record !== undefined) ports.add(record.port);
   }

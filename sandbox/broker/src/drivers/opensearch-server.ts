@@ -1,0 +1,220 @@
+/** One OpenSearch server with its security plugin: its configuration, how it starts, and requests of the broker. */
+import { readFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { makeServerFolder, readIfThere, writeForServer } from "@klutch/data-servers";
+import type { OpensearchProgram } from "@klutch/engines";
+import { bcrypt } from "./bcrypt.ts";
+import { type Launch, type Place, type ServerSpec, type Session, Unstartable } from "./driver.ts";
+import { listOf, oneOf, type ParameterChecks, textLike, wholeNumber } from "./parameters.ts";
+
+/** The broker's own account, and the role of bindings. */
+const adminUser = "klutch";
+const bindingRole = "binding";
+/** Folders below the server's own. */
+const configFolder = "config";
+const securityFolder = join(configFolder, "opensearch-security");
+const timeoutMs = 60_000;
+/** Java takes ten seconds on an idle machine. */
+export const opensearchPatienceMs = 240_000;
+/** MiB that Java takes besides the heap. */
+const besidesHeap = 256;
+const leastHeap = 256;
+
+const cipher = textLike(/^TLS_[A-Z0-9_]{1,60}$/, "a cipher suite such as TLS_AES_256_GCM_SHA384");
+
+/** Parameters of Java. Java 17 lacks the collector UseParallelOldGC. */
+export const javaParameters: ParameterChecks = {
+  java_heapspace: wholeNumber(leastHeap),
+  java_maxmetaspace: wholeNumber(256, 1024),
+  java_garbage_collector: oneOf("UseSerialGC", "UseParallelGC", "UseG1GC"),
+};
+
+/** Returns the checks of parameters of TLS, whose names begin with `prefix`. */
+export function tlsParameters(prefix = ""): ParameterChecks {
+  return {
+    [`${prefix}tls-protocols`]: listOf(oneOf("TLSv1.2", "TLSv1.3"), 2, "a list of TLSv1.2 and TLSv1.3"),
+    [`${prefix}tls-ciphers`]: listOf(cipher, 32, "a list of cipher suites"),
+  };
+}
+
+/** Makes the folders of an empty server, and the accounts with which it begins. */
+export async function initialiseOpensearch({ data, adminPassword }: Place): Promise<void> {
+  for (const folder of [configFolder, securityFolder, "tmp"]) await makeServerFolder(join(data, folder));
+  for (const [file, content] of Object.entries(accountsOf(await bcrypt(adminPassword)))) {
+    const meta = { type: file.replaceAll("_", ""), config_version: 2 };
+    // JSON is YAML.
+    const path = join(data, securityFolder, `${file}.yml`);
+    await writeForServer(path, JSON.stringify({ _meta: meta, ...content }));
+  }
+}
+
+/** Returns the contents of the plugin's files. It reads them once, into an index that no login can read. */
+function accountsOf(hash: string): Readonly<Record<string, object>> {
+  const basic = {
+    http_enabled: true,
+    transport_enabled: false,
+    order: 0,
+    http_authenticator: { type: "basic", challenge: true },
+    authentication_backend: { type: "intern" },
+  };
+  // Everything with data and their templates; no accounts, settings of the cluster and snapshots.
+  const rights = {
+    cluster_permissions: [
+      "cluster_composite_ops",
+      "cluster_monitor",
+      "cluster_manage_index_templates",
+      "indices:data/read/point_in_time/*",
+    ],
+    index_permissions: [{ index_patterns: ["*"], allowed_actions: ["indices_all"] }],
+  };
+  const unlisted = { config: { enabled: false, requests: {} } };
+  return {
+    config: { config: { dynamic: { http: { anonymous_auth_enabled: false }, authc: { basic } } } },
+    internal_users: { [adminUser]: { hash, reserved: true, backend_roles: ["admin"] } },
+    roles: { [bindingRole]: { reserved: true, ...rights } },
+    roles_mapping: { all_access: { reserved: true, backend_roles: ["admin"] } },
+    action_groups: {},
+    tenants: {},
+    nodes_dn: {},
+    whitelist: unlisted,
+    allowlist: unlisted,
+    audit: { config: { enabled: false } },
+  };
+}
+
+/** Returns how to start the server. Throws `Unstartable` when the plan or the machine has less memory than it needs. */
+export async function launchOpensearch(
+  place: Place,
+  spec: ServerSpec,
+  { java, args }: OpensearchProgram,
+  tlsPrefix = "",
+): Promise<Launch> {
+  const { parameters, memoryMiB } = spec;
+  const heap = heapOf(spec);
+  const lack = whyNoMemory(heap, memoryMiB, availableMiB(await readFile("/proc/meminfo", "utf8")));
+  if (lack !== undefined) throw new Unstartable(lack);
+  await writeForServer(join(place.data, configFolder, "opensearch.yml"), configOf(place, spec, tlsPrefix));
+  const metaspace = parameters["java_maxmetaspace"];
+  return {
+    command: java,
+    args: [
+      `-Xmx${heap}m`,
+      `-XX:+${String(parameters["java_garbage_collector"] ?? "UseSerialGC")}`,
+      ...(metaspace === undefined ? [] : [`-XX:MaxMetaspaceSize=${String(metaspace)}m`]),
+      // Half the time to start, and half the memory of the compiler.
+      "-XX:TieredStopAtLevel=1",
+      "-XX:-UsePerfData",
+      `-Djava.io.tmpdir=${join(place.data, "tmp")}`,
+      ...args,
+      place.data,
+    ],
+    // Refused until the plugin has read its files.
+    ready: () => askOpensearch(place, "GET", "/_plugins/_security/health?mode=strict").then(() => true),
+    readyTimeoutMs: opensearchPatienceMs,
+  };
+}
+
+/** Returns the MiB of the heap. */
+function heapOf({ memoryMiB, parameters }: ServerSpec): number {
+  const wanted = parameters["java_heapspace"];
+  return typeof wanted === "number" ? wanted : Math.max(leastHeap, Math.floor(memoryMiB / 4));
+}
+
+/** Returns the MiB that programs can get, of `/proc/meminfo`. */
+export function availableMiB(meminfo: string): number {
+  return Math.floor(Number(/^MemAvailable:\s+(\d+)/m.exec(meminfo)?.[1]) / 1024);
+}
+
+/** Explains why a server with this heap must not start: it would be killed, or other programs in its place. */
+export function whyNoMemory(heap: number, memoryMiB: number, available: number): string | undefined {
+  const needed = heap + besidesHeap;
+  if (needed > memoryMiB)
+    return `a heap of ${heap} MiB needs ${needed} MiB, but the plan has ${memoryMiB} MiB; set java_heapspace (javaHeapspace of a claim) to at most ${memoryMiB - besidesHeap}, or choose a larger plan`;
+  if (needed > available)
+    return `it needs ${needed} MiB of memory, but this machine has ${available} MiB; delete other instances, or choose a smaller plan`;
+  return undefined;
+}
+
+function configOf({ port, reach, tls }: Place, { parameters }: ServerSpec, tlsPrefix: string): string {
+  const files = (layer: string) => ({
+    [`plugins.security.ssl.${layer}.pemcert_filepath`]: tls.certificate,
+    [`plugins.security.ssl.${layer}.pemkey_filepath`]: tls.key,
+    [`plugins.security.ssl.${layer}.pemtrustedcas_filepath`]: tls.authority,
+  });
+  return JSON.stringify({
+    "cluster.name": "klutch",
+    "discovery.type": "single-node",
+    "http.host": reach.listen,
+    "http.port": port,
+    "transport.host": "127.0.0.1",
+    "transport.port": 0,
+    "node.processors": 1,
+    "cluster.routing.allocation.disk.threshold_enabled": false,
+    ...files("transport"),
+    ...files("http"),
+    "plugins.security.ssl.http.enabled": true,
+    "plugins.security.ssl.http.enabled_protocols": parameters[`${tlsPrefix}tls-protocols`],
+    "plugins.security.ssl.http.enabled_ciphers": parameters[`${tlsPrefix}tls-ciphers`],
+    "plugins.security.allow_default_init_securityindex": true,
+    "plugins.security.restapi.roles_enabled": ["all_access"],
+    "plugins.security.system_indices.enabled": true,
+    "plugins.security.audit.type": "noop",
+  });
+}
+
+/** Calls the server as the broker, and returns the body of its answer. Throws when the server refuses; 404 is accepted for DELETE. */
+export async function askOpensearch(
+  { adminPassword, port, reach, tls }: Place,
+  method: string,
+  path: string,
+  body?: string | object,
+): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const sent = request({
+    host: reach.listen,
+    port,
+    // The certificate is that of the address at which applications reach the server.
+    checkServerIdentity: () => undefined,
+    ca: await readIfThere(tls.authority),
+    method,
+    path,
+    auth: `${adminUser}:${adminPassword}`,
+    headers: { "content-type": typeof body === "string" ? "application/x-ndjson" : "application/json" },
+    signal: AbortSignal.timeout(timeoutMs),
+    agent: false,
+  });
+  const content = typeof body === "object" ? JSON.stringify(body) : body;
+  sent.on("response", resolve).on("error", reject).end(content);
+  const answer = await promise;
+  const answered = await text(answer);
+  const status = answer.statusCode ?? 0;
+  if ((status >= 200 && status < 300) || (status === 404 && method === "DELETE")) return answered;
+  throw new Error(`OpenSearch answered ${status} to ${method} ${path}: ${answered.slice(0, 200)}`);
+}
+
+/** Returns the session of a server that runs, whose bindings have all rights on its data. */
+export function opensearchSession(place: Place, refuseBackups: () => Promise<never>): Session {
+  const users = "/_plugins/_security/api/internalusers";
+  return {
+    run: () => Promise.reject(new Error("OpenSearch has no commands of the broker")),
+    async ensureLogin({ username, password }) {
+      await askOpensearch(place, "PUT", `${users}/${username}`, {
+        password,
+        opendistro_security_roles: [bindingRole],
+      });
+    },
+    async dropLogin(username) {
+      await askOpensearch(place, "DELETE", `${users}/${username}`);
+    },
+    async setFull(isFull) {
+      const path = "/*,-.opendistro_security/_settings?expand_wildcards=all&allow_no_indices=true";
+      await askOpensearch(place, "PUT", path, { "index.blocks.read_only_allow_delete": isFull || null });
+    },
+    dump: refuseBackups,
+    fill: refuseBackups,
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,159 @@
+/** OpenSearch as applications see it, by its HTTP API with the Secret's keys alone. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFile, stat } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { isPortFree } from "@klutch/engines";
+import { waitFor } from "@klutch/kube-testing";
+import { bindingOf, instanceOf, memoryMiBOf, openFolder, pidIn, serversOf } from "../testing/servers.ts";
+import type { Credentials } from "./driver.ts";
+
+await using stack = new AsyncDisposableStack();
+const folder = stack.use(await openFolder());
+const search = stack.use(await serversOf(folder.path, "search"));
+const kept = stack.move();
+after(() => kept.disposeAsync());
+const plan = "search-single-nano-ssl";
+
+/** Sends a request as an application does; `as` replaces parts of the Secret. */
+async function ask(credentials: Credentials, method: string, path: string, body?: object, as: Credentials = {}) {
+  const { host, username, password, cacrt } = { ...credentials, ...as };
+  const [url] = host as readonly string[];
+  const sent = request(`${url}/`, {
+    path,
+    method,
+    auth: `${String(username)}:${String(password)}`,
+    ca: String(cacrt),
+    headers: { "content-type": "application/json" },
+    agent: false,
+  }).end(body === undefined ? undefined : JSON.stringify(body));
+  const [answer] = (await once(sent, "response")) as [IncomingMessage];
+  const text = (await answer.toArray()).join("");
+  return { status: answer.statusCode, text };
+}
+
+async function found(credentials: Credentials, path: string): Promise<readonly string[]> {
+  const { status, text } = await ask(credentials, "GET", path);
+  assert.equal(status, 200, text);
+  const { hits } = JSON.parse(text) as { hits: { hits: readonly { _source: { title: string } }[] } };
+  return hits.hits.map(({ _source }) => _source.title);
+}
+
+async function put(credentials: Credentials, index: string, title: string): Promise<void> {
+  const { status, text } = await ask(credentials, "PUT", `/${index}/_doc/1?refresh=true`, { title });
+  assert.equal(status, 201, text);
+}
+
+const started = performance.now();
+const [mine, theirs] = [instanceOf("mine", plan), instanceOf("theirs", plan)];
+await Promise.all([search.ensure(mine), search.ensure(theirs)]);
+const readyMs = Math.round(performance.now() - started);
+const [first, second, other] = await Promise.all([
+  search.bind(bindingOf(mine, "mine-1"), mine),
+  search.bind(bindingOf(mine, "mine-2"), mine),
+  search.bind(bindingOf(theirs, "theirs-1"), theirs),
+]);
+
+test("a binding has the documented keys, and what it indexed is found by the other one, also after a crash of the server", async (t) => {
+  t.diagnostic(`two instances were usable after ${readyMs} ms`);
+  const keys = ["cacrt", "host", "hosts", "password", "port", "scheme", "username"];
+  assert.deepEqual(Object.keys(first).toSorted(), keys);
+  assert.deepEqual(first["host"], [`https://127.0.0.1:${String(first["port"])}`]);
+  assert.deepEqual(await search.credentials(bindingOf(mine, "mine-1")), first);
+  assert.notEqual(first["username"], second["username"]);
+  await put(first, "books", "grüße");
+  assert.deepEqual(await found(second, "/books/_search?q=title:gr%C3%BC%C3%9Fe"), ["grüße"]);
+  const pid = await pidIn(search.homeOf("mine"));
+  t.diagnostic(`takes ${await memoryMiBOf(pid)} MiB`);
+  process.kill(pid, "SIGKILL");
+  const again = async (): Promise<boolean> =>
+    (await ask(second, "GET", "/books/_count").catch(() => undefined))?.status === 200;
+  await waitFor("the server", again, { timeoutMs: 240_000 });
+  assert.deepEqual(await found(second, "/books/_search"), ["grüße"]);
+});
+
+test("a binding reaches no other instance, whichever path it asks for", async () => {
+  await put(other, "theirs-books", "secret");
+  const pit = await ask(other, "POST", "/theirs-books/_search/point_in_time?keep_alive=5m");
+  assert.equal(pit.status, 200, pit.text);
+  const { pit_id: id } = JSON.parse(pit.text) as { pit_id: string };
+  const scrolled = await ask(other, "GET", "/theirs-books/_search?scroll=5m&size=1");
+  const { _scroll_id: scroll } = JSON.parse(scrolled.text) as { _scroll_id: string };
+  // At the other server, the login does not exist.
+  const intrude = { host: other["host"] };
+  for (const path of ["/", "/_all/_search", "/*/_search", "/theirs-books/_search", "/_alias", "/_cat/indices"])
+    assert.equal((await ask(first, "GET", path, undefined, intrude)).status, 401, path);
+  const liar = await ask(other, "GET", "/_all/_search", undefined, { password: first["password"] });
+  assert.equal(liar.status, 401);
+  // At its own server, the other one's data do not exist.
+  for (const path of ["/_all/_search", "/*/_search", "/*,.*/_search?expand_wildcards=all", "/books,*/_search"])
+    assert.deepEqual(await found(first, path), ["grüße"], path);
+  for (const path of ["/..%2Ftheirs-books/_search", "/../theirs/_search", "/books/../../_search"])
+    assert.ok(!(await ask(first, "GET", path)).text.includes("secret"), path);
+  const { status, text } = await ask(first, "POST", "/_search", { pit: { id, keep_alive: "1m" } });
+  assert.notEqual(status, 200, text);
+  const stolen = await ask(first, "POST", "/_search/scroll", { scroll: "1m", scroll_id: scroll });
+  assert.ok(!stolen.text.includes("secret"), stolen.text);
+  assert.deepEqual(await found(other, "/theirs-books/_search"), ["secret"]);
+});
+
+test("a binding changes no accounts, and reads none", async () => {
+  const api = "/_plugins/_security/api";
+  const rights = { password: "Long-enough-42-and-strange", opendistro_security_roles: ["all_access"] };
+  for (const [method, path, body] of [
+    ["GET", `${api}/internalusers`, undefined],
+    ["PUT", `${api}/internalusers/mallory`, rights],
+    ["PUT", `${api}/internalusers/${String(second["username"])}`, rights],
+    ["DELETE", `${api}/internalusers/${String(second["username"])}`, undefined],
+    ["PUT", `${api}/rolesmapping/all_access`, { users: [first["username"]] }],
+    ["PUT", "/_cluster/settings", { transient: { "plugins.security.disabled": true } }],
+    ["PUT", "/_snapshot/leak", { type: "fs", settings: { location: "/tmp" } }],
+    ["PUT", "/.opendistro_security/_doc/internalusers", {}],
+    ["DELETE", "/.opendistro_security", undefined],
+  ] as const) {
+    const { status, text } = await ask(first, method, path, body);
+    assert.equal(status, 403, `${method} ${path}: ${status} ${text}`);
+  }
+  const hidden = await ask(first, "GET", "/.opendistro_security/_search");
+  assert.ok(!hidden.text.includes("hash") && !hidden.text.includes("internalusers"), hidden.text);
+  // A password that a login gave itself is undone by binding again.
+  const own = { current_password: first["password"], password: rights.password };
+  const changed = await ask(first, "PUT", `${api}/account`, own);
+  assert.equal(changed.status, 200, changed.text);
+  assert.deepEqual(await search.bind(bindingOf(mine, "mine-1"), mine), first);
+  assert.deepEqual(await found(first, "/books/_search"), ["grüße"]);
+});
+
+test("a login that is gone is refused at once, and the other one stays", async () => {
+  await search.unbind(bindingOf(mine, "mine-1"));
+  assert.equal((await ask(first, "GET", "/books/_search")).status, 401);
+  assert.deepEqual(await found(second, "/books/_search"), ["grüße"]);
+  await search.unbind(bindingOf(mine, "mine-1"));
+});
+
+test("a heap that the plan has no memory for is refused with what would be right, and the parameter can be taken back", async () => {
+  const greedy = { ...mine, operation: "update", parameters: { java_heapspace: 300 } } as const;
+  await assert.rejects(
+    search.ensure(greedy),
+    /the OpenSearch of instance mine does not run: .*a heap of 300 MiB needs 556 MiB, but the plan has 512 MiB; set java_heapspace \(javaHeapspace of a claim\) to at most 256, or choose a larger plan/,
+  );
+  await search.ensure({ ...mine, operation: "update", parameters: { "tls-protocols": ["TLSv1.3"] } });
+  assert.deepEqual(await found(second, "/books/_search"), ["grüße"]);
+});
+
+test("an instance that is dropped leaves no process, no port and no folder, and no log or command line has a password", async () => {
+  const home = search.homeOf("theirs");
+  const pid = await pidIn(home);
+  const command = await readFile(`/proc/${pid}/cmdline`, "utf8");
+  const log = await readFile(join(home, "server.log"), "utf8");
+  for (const password of [other["password"], first["password"]])
+    assert.ok(!command.includes(String(password)) && !log.includes(String(password)));
+  await search.drop(theirs);
+  await assert.rejects(stat(home), { code: "ENOENT" });
+  await assert.rejects(readFile(`/proc/${pid}/cmdline`, "utf8"), { code: "ENOENT" });
+  assert.ok(await isPortFree(Number(other["port"]), "127.0.0.1"));
+  await assert.rejects(ask(other, "GET", "/"), { code: "ECONNREFUSED" });
+});
