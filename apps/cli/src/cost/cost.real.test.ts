@@ -210,13 +210,9 @@ test("offers shows the prices of the plans that the schema of a kind allows, and
     kind: "Thing",
     namespaced: true,
   };
-  const spec = { properties: { service: { enum: ["pg", "pg13"] }, plan: { enum: ["small", "big"] } } };
-  const fields = { service: { type: "string" }, plan: { type: "string" } };
-  const properties = Object.entries(fields).map(([name, type]) => [
-    name,
-    { ...type, ...spec.properties[name as "plan"] },
-  ]);
-  const schema = { spec: { type: "object", properties: Object.fromEntries(properties) } };
+  const one = (...names: readonly string[]): object => ({ type: "string", enum: names });
+  const properties = { service: one("pg", "pg13"), plan: one("small", "big") };
+  const schema = { spec: { type: "object", properties } };
   await installKinds(client, [crdObject(things, { properties: schema })]);
   await client.create<DynamicObject>(apiServiceExportTemplates, {
     apiVersion: "example-backend.klutch.anynines.com/v1alpha1",
