@@ -135,18 +135,18 @@ test("a streaming list begins with the objects of now, says where they end, and 
       return items.some(({ metadata }) => metadata.name === "first");
     });
     const begin = async (client: KubeClient): Promise<unknown> => {
-      const seen: unknown[] = [];
+      const seen: string[] = [];
       const options = { namespace: "red", sendInitialEvents: true, resourceVersion };
       for await (const event of client.watch<DynamicObject>(widgets, options)) {
         if (event.type === "BOOKMARK" && event.initialEventsEnd) {
           seen.push("end");
           await stage.cluster.client.delete(widgets, { namespace: "red", name: "first" });
         } else if (event.type !== "BOOKMARK") {
-          seen.push([event.type, event.object.metadata.name]);
+          seen.push(`${event.type} ${event.object.metadata.name}`);
           if (event.type === "DELETED") break;
         }
       }
-      return seen.sort();
+      return seen.toSorted((left, right) => (left < right ? -1 : 1));
     };
     const ours = await begin(through);
     await stage.cluster.client.create(widgets, widget("red", "first"));

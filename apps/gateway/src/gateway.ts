@@ -19,7 +19,7 @@ import { type CollectionRequest, type PassReason, readRequest } from "./request.
 import { errorLine, expired, type Failure, unauthorized } from "./status.ts";
 import { streamWatch, type WatchEnd } from "./watch-stream.ts";
 
-/** What the gateway has done, for metrics. */
+/** Called with everything that the gateway does, for metrics. */
 export interface GatewayEvents {
   readonly passed: (reason: PassReason) => void;
   readonly refused: (code: number) => void;
@@ -131,10 +131,11 @@ async function answerFromCache(
   const right = await ask();
   if (right === "unauthorized") {
     options.events.refused(401);
-    return void answerFailure(asked.answer, unauthorized);
+    answerFailure(asked.answer, unauthorized);
+    return undefined;
   }
   if (right !== "allowed") return "access";
-  // Only whoever may read a kind makes the gateway follow it.
+  // Only app clusters that may read a kind make the gateway follow it.
   const cache = options.kinds.use({ group, version, plural });
   if (!cache.synced) await soon(cache, options.clock);
   const { names } = cache;

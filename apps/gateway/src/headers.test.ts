@@ -7,9 +7,28 @@ const token = ["Authorization", "Bearer abc.def-_"];
 test("the tenant's own words go on, and those of the connection do not", () => {
   const judged = judgeHeaders([
     ...token,
-    ...["Host", "gateway", "Connection", "keep-alive", "TE", "trailers", "Content-Length", "3"],
-    ...["X-Remote-User", "admin", "X-Remote-Group", "system:masters", "X-Forwarded-For", "1.2.3.4"],
-    ...["Accept", "application/json", "User-Agent", "agent", "Transfer-Encoding", "chunked", ":path", "/x"],
+    "Host",
+    "gateway",
+    "Connection",
+    "keep-alive",
+    "TE",
+    "trailers",
+    "Content-Length",
+    "3",
+    "X-Remote-User",
+    "admin",
+    "X-Remote-Group",
+    "system:masters",
+    "X-Forwarded-For",
+    "1.2.3.4",
+    "Accept",
+    "application/json",
+    "User-Agent",
+    "agent",
+    "Transfer-Encoding",
+    "chunked",
+    ":path",
+    "/x",
   ]);
   assert.ok(judged.refusal === undefined);
   assert.deepEqual(judged.forwarded, {

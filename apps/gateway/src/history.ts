@@ -77,7 +77,7 @@ export class History {
     for (const cursor of chain.cursors) cursor.onNews?.();
   }
 
-  /** Drops what is too old or too much. */
+  /** Drops events that are too old, or beyond the room for them. */
   drop(nowMs: number): void {
     const { maxBytes, maxAgeMs } = this.#bounds;
     for (let first = this.#links[this.#head]; first !== undefined; first = this.#links[this.#head]) {

@@ -1,5 +1,5 @@
 /**
- * Finds objects in an API server's JSON without making them anew: their bytes are kept and sent on as they came, so that no number and no
+ * Finds objects in an API server's JSON without writing them again: their bytes are kept and sent on as they came, so that no number and no
  * unknown field changes on the way.
  */
 import { TransportError } from "@klutch/kube";
@@ -69,6 +69,7 @@ export function readWatchLine(line: Buffer): WatchLine {
         code: numberAt(event, "object", "code") ?? 500,
         message: textAt(event, "object", "message") ?? "",
       };
+    case undefined:
     default:
       throw new FormError(`${JSON.stringify(type)} is not a type of event`);
   }

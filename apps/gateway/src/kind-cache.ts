@@ -110,7 +110,7 @@ export class KindCache {
 
   #put(namespace: string, name: string, object: Buffer): void {
     let objects = this.#objects.get(namespace);
-    if (objects === undefined) this.#objects.set(namespace, (objects = new Map()));
+    if (objects === undefined) this.#objects.set(namespace, (objects = new Map<string, Buffer>()));
     this.bytes += object.length - (objects.get(name)?.length ?? 0);
     objects.set(name, object);
   }

@@ -88,7 +88,7 @@ function refuse(message: string): ReadRequest {
   return { kind: "refuse", failure: badRequest(message) };
 }
 
-/** Tells `..` and what may become a slash, a dot or an end of the path for whoever decodes it twice. */
+/** Tells `..`, and codes that become a slash, a dot or an end of the path when a reader decodes them twice. */
 function isHidden(segment: string): boolean {
   return (
     segment === "." ||

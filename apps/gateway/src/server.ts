@@ -22,7 +22,7 @@ export interface GatewayServerOptions {
   readonly runtime: Pick<Runtime, "logger" | "metrics" | "clock" | "random">;
   /** The control plane, as the gateway's own account. */
   readonly cluster: ClusterConfig;
-  /** Of the same account. */
+  /** Acts as the same account. */
   readonly client: KubeClient;
   readonly listen: { readonly host: string | undefined; readonly port: number };
   readonly tls: ServedCertificate;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { numberAt, textAt } from "@klutch/kube-core";
 import { VirtualClock } from "@klutch/kube-testing";
 import type { Right } from "./authority.ts";
 import { History } from "./history.ts";
@@ -58,10 +59,11 @@ function start(more: Partial<WatchStreamOptions> = {}, after = 0): Running {
       const rows = text.split("\n").filter((row) => row !== "");
       text = "";
       return rows.map((row) => {
-        const { type, object } = JSON.parse(row) as { type: string; object: Record<string, any> };
-        const { metadata, code } = object;
-        const isEnd = metadata["annotations"]?.["k8s.io/initial-events-end"] === "true";
-        return `${type} ${code ?? metadata["resourceVersion"]}${isEnd ? " end" : ""}`;
+        const event: unknown = JSON.parse(row);
+        const version = textAt(event, "object", "metadata", "resourceVersion");
+        const isEnd =
+          textAt(event, "object", "metadata", "annotations", "k8s.io/initial-events-end") === "true";
+        return `${textAt(event, "type")} ${numberAt(event, "object", "code") ?? version}${isEnd ? " end" : ""}`;
       });
     },
   };

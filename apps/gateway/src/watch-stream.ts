@@ -112,7 +112,7 @@ class WatchStream implements Disposable {
     if (marksInitialEvents) await this.#write([this.#bookmark(this.#options.from, true)]);
   }
 
-  /** Sends all events that there are. */
+  /** Sends all events that have come. */
   async #sendEvents(): Promise<void> {
     const { cursor, sink } = this.#options;
     let lines: Buffer[] = [];
