@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "@klutch/kube-testing";
-import { createAuthority, digestOf, type Question } from "./authority.ts";
+import { createAuthority, digestOf, phaseOf, type Question } from "./authority.ts";
 
 const question: Question = {
   authorization: "Bearer red",
@@ -11,22 +11,38 @@ const question: Question = {
   namespace: "n",
 };
 
-function stage(answer: (authorization: string) => { status: number; text: string }) {
+interface Answered {
+  readonly status: number;
+  readonly text: string;
+}
+const none: Answered = { status: 403, text: "" };
+
+function stage(answer: (authorization: string) => Answered, rules: () => Answered = () => none) {
   const clock = new VirtualClock();
   const asked: { readonly authorization: string; readonly attributes: unknown }[] = [];
+  const listed: unknown[] = [];
   const authority = createAuthority({
     clock,
     most: 3,
     transport: {
-      async exchange({ headers, body }) {
+      async exchange({ path, headers, body }) {
         const authorization = headers?.["authorization"] ?? "";
         const { spec } = JSON.parse(String(body)) as { spec: { resourceAttributes: unknown } };
+        if (path.endsWith("/selfsubjectrulesreviews")) {
+          listed.push([authorization, spec]);
+          return { retryAfter: undefined, ...rules() };
+        }
         asked.push({ authorization, attributes: spec.resourceAttributes });
         return { retryAfter: undefined, ...answer(authorization) };
       },
     },
   });
-  return { clock, asked, authority };
+  return { clock, asked, listed, authority };
+}
+
+/** An answer with rules. */
+function rulesOf(resourceRules: unknown, incomplete: unknown = false): Answered {
+  return { status: 201, text: JSON.stringify({ status: { incomplete, nonResourceRules: [], resourceRules } }) };
 }
 const allowed = { status: 201, text: '{"status":{"allowed":true}}' };
 
@@ -83,6 +99,56 @@ test("only a yes is remembered, and the memory is bounded", async () => {
   for (let index = 0; index < 3; index++) await authority({ ...question, namespace: `n${index}` });
   await authority(question);
   assert.equal(asked.length, 7, "the oldest of four answers has gone");
+});
+
+const whole = { verbs: ["list", "watch"], apiGroups: ["a.b"], resources: ["widgets", "gadgets"] };
+
+test("one answer for a namespace does for all kinds there, and for ten seconds", async () => {
+  const { clock, asked, listed, authority } = stage(() => allowed, () => rulesOf([whole]));
+  for (const plural of ["widgets", "gadgets", "widgets"])
+    for (const verb of ["list", "watch"] as const)
+      assert.equal(await authority({ ...question, plural, verb }), "allowed");
+  assert.deepEqual(listed, [["Bearer red", { namespace: "n" }]]);
+  assert.equal(asked.length, 0);
+  await clock.advance(10_000);
+  await authority(question);
+  assert.equal(listed.length, 2);
+  await authority({ ...question, namespace: "m" });
+  await authority({ ...question, authorization: "Bearer blue" });
+  assert.equal(listed.length, 4);
+  await authority({ ...question, namespace: undefined });
+  assert.equal(listed.length, 4, "rules of one namespace say nothing about all of them");
+});
+
+test("a rule that does not hold for the whole kind, and a list that is not whole, allow nothing", async () => {
+  const refused = { status: 201, text: '{"status":{"allowed":false}}' };
+  for (const rules of [
+    rulesOf([{ ...whole, resourceNames: ["one"] }]),
+    rulesOf([{ ...whole, resourceNames: "one" }]),
+    rulesOf([{ ...whole, verbs: ["get"] }]),
+    rulesOf([{ ...whole, apiGroups: [""] }]),
+    rulesOf([{ ...whole, resources: ["widgets/status"] }]),
+    rulesOf([{ ...whole, verbs: "*" }]),
+    rulesOf([whole], true),
+    rulesOf([whole], null),
+    rulesOf({ 0: whole }),
+    { status: 201, text: "<html>" },
+    { status: 500, text: rulesOf([whole]).text },
+  ]) {
+    const { asked, authority } = stage(() => refused, () => rules);
+    assert.equal(await authority(question), "denied", rules.text);
+    assert.equal(asked.length, 1);
+  }
+  const wide = { verbs: ["*"], apiGroups: ["*"], resources: ["*"], resourceNames: [] };
+  assert.equal(await stage(() => refused, () => rulesOf([wide])).authority(question), "allowed");
+});
+
+test("the questions of one token come together, and those of many are spread", () => {
+  const phases = Array.from({ length: 200 }, (_, index) => phaseOf(`Bearer ${index}`, 60_000));
+  assert.equal(phaseOf("Bearer 7", 60_000), phases[7]);
+  assert.ok(phases.every((phase) => phase >= 0 && phase < 60_000));
+  const filled = new Set(phases.map((phase) => Math.floor(phase / 6_000)));
+  assert.equal(filled.size, 10);
 });
 
 test("the name of a token does not contain it", () => {

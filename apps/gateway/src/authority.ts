@@ -5,6 +5,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { Clock, Transport } from "@klutch/kube";
 import { jsonOf, valueAt } from "@klutch/kube-core";
+import { askForRules, covers, type NamespaceRules } from "./namespace-rules.ts";
 
 /** `unknown`: the API server gave no usable answer. */
 export type Right = "allowed" | "denied" | "unauthorized" | "unknown";
@@ -35,34 +36,69 @@ export interface AuthorityOptions {
 /** Answers questions. */
 export type Authority = (question: Question) => Promise<Right>;
 
-const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+const reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 const longestAnswer = 1024 * 1024;
 
-/** Returns an authority with an empty memory. */
+/**
+ * Returns an authority with an empty memory. It asks for all rights of a token in a namespace at once, because an agent watches many kinds there;
+ * a right that this answer does not name is asked for by itself, so the answer can only save questions.
+ */
 export function createAuthority(options: AuthorityOptions): Authority {
-  const { clock, keepMs = 10_000, most = 50_000 } = options;
-  const answers = new Map<string, { readonly right: Promise<Right>; readonly untilMs: number }>();
-  return (question) => {
+  const { transport, clock, keepMs = 10_000, most = 50_000 } = options;
+  // Only a yes counts for longer. A right that has just been given must count at once: a watch that passes through stays apart for minutes.
+  const rights = new Memory<Right>(clock, { keepMs, most }, (right) => right === "allowed");
+  const rules = new Memory<NamespaceRules>(clock, { keepMs, most }, (found) => found !== undefined);
+  return async (question) => {
     const { authorization, verb, group, plural, namespace } = question;
-    const key = [digestOf(authorization), verb, group, plural, namespace ?? "*"].join(" ");
-    const nowMs = clock.monotonic();
-    const kept = answers.get(key);
-    if (kept !== undefined && kept.untilMs > nowMs) return kept.right;
-    answers.delete(key);
-    options.onAsked?.();
-    const right = ask(options.transport, question);
-    answers.set(key, { right, untilMs: nowMs + keepMs });
-    // The oldest stand first.
-    for (const [old, { untilMs }] of answers) {
-      if (answers.size <= most && untilMs > nowMs) break;
-      answers.delete(old);
+    const owner = digestOf(authorization);
+    if (namespace !== undefined) {
+      const found = await rules.get(`${owner} ${namespace}`, () => {
+        options.onAsked?.();
+        return askForRules(transport, authorization, namespace);
+      });
+      if (found?.some((rule) => covers(rule, question)) === true) return "allowed";
     }
-    // Only a yes counts for longer. A right that has just been given must count at once: a watch that passes through stays apart for minutes.
-    void right.then((found) => {
-      if (found !== "allowed" && answers.get(key)?.right === right) answers.delete(key);
+    return await rights.get([owner, verb, group, plural, namespace ?? "*"].join(" "), () => {
+      options.onAsked?.();
+      return ask(transport, question);
     });
-    return right;
   };
+}
+
+/** Remembers answers for a while, the latest ones if there are too many. */
+class Memory<T> {
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #bounds: { readonly keepMs: number; readonly most: number };
+  readonly #isKept: (answer: T) => boolean;
+  readonly #answers = new Map<string, { readonly answer: Promise<T>; readonly untilMs: number }>();
+
+  constructor(
+    clock: Pick<Clock, "monotonic">,
+    bounds: { readonly keepMs: number; readonly most: number },
+    isKept: (answer: T) => boolean,
+  ) {
+    this.#clock = clock;
+    this.#bounds = bounds;
+    this.#isKept = isKept;
+  }
+
+  get(name: string, make: () => Promise<T>): Promise<T> {
+    const nowMs = this.#clock.monotonic();
+    const kept = this.#answers.get(name);
+    if (kept !== undefined && kept.untilMs > nowMs) return kept.answer;
+    this.#answers.delete(name);
+    const answer = make();
+    this.#answers.set(name, { answer, untilMs: nowMs + this.#bounds.keepMs });
+    // The oldest stand first.
+    for (const [old, { untilMs }] of this.#answers) {
+      if (this.#answers.size <= this.#bounds.most && untilMs > nowMs) break;
+      this.#answers.delete(old);
+    }
+    void answer.then((found) => {
+      if (!this.#isKept(found) && this.#answers.get(name)?.answer === answer) this.#answers.delete(name);
+    });
+    return answer;
+  }
 }
 
 const key = randomBytes(32);
@@ -70,6 +106,12 @@ const key = randomBytes(32);
 /** Returns a name for a credential which tells nothing about it, and holds for this process only. */
 export function digestOf(authorization: string): string {
   return createHmac("sha256", key).update(authorization).digest("base64url");
+}
+
+/** Returns the moment within an interval at which the questions of a credential are asked: together, and apart from those of others. */
+export function phaseOf(authorization: string, intervalMs: number): number {
+  const digest = createHmac("sha256", key).update(authorization).digest();
+  return Math.floor((digest.readUInt32BE(0) / 2 ** 32) * intervalMs);
 }
 
 async function ask(
@@ -85,7 +127,7 @@ async function ask(
   });
   try {
     const headers = { authorization };
-    const { status, text } = await transport.exchange({ method: "POST", path, body, headers }, longestAnswer);
+    const { status, text } = await transport.exchange({ method: "POST", path: reviews, body, headers }, longestAnswer);
     if (status === 401) return "unauthorized";
     if (status !== 201 && status !== 200) return "unknown";
     return valueAt(jsonOf(text), "status", "allowed") === true ? "allowed" : "denied";

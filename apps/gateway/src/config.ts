@@ -54,7 +54,7 @@ const flags = {
   ),
   "access-interval": duration({
     help: "Interval of the questions to the API server whether an open watch is still allowed",
-    default: "10s",
+    default: "60s",
   }),
   debug: toggle({ help: "Enable debug logs" }),
 };

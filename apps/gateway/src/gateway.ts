@@ -1,6 +1,6 @@
 /** Answers one request after the other: from a cache where that is exact and allowed, and by the API server everywhere else. */
 import { type Clock, type Random, type Transport } from "@klutch/kube";
-import { type Authority, digestOf, type Right } from "./authority.ts";
+import { type Authority, digestOf, phaseOf, type Right } from "./authority.ts";
 import {
   type Answer,
   answerFailure,
@@ -41,7 +41,7 @@ export interface GatewayOptions {
   readonly events: GatewayEvents;
   /** Watches of one token. Default 2 000. */
   readonly mostWatches?: number | undefined;
-  /** Interval of the questions whether an open watch is still allowed. Default 10 000. */
+  /** Interval of the questions whether an open watch is still allowed. Default 60 000. */
   readonly askEveryMs?: number | undefined;
   /** Aborts when the process stops. */
   readonly signal: AbortSignal;
@@ -196,7 +196,7 @@ async function sendWatch(
   asked: Asked,
   { request, watch, cache, names, ask }: AskedWatch,
 ): Promise<PassReason | undefined> {
-  const { clock, random, events, transport, askEveryMs = 10_000 } = options;
+  const { clock, random, events, transport, askEveryMs = 60_000 } = options;
   const { namespace, from } = request;
   const { answer, signal } = asked;
   const { sendsInitialEvents, marksInitialEvents, bookmarks, timeoutSeconds } = watch;
@@ -237,6 +237,7 @@ async function sendWatch(
       reached: () => cache.resourceVersion,
       mayGoOn: ask,
       askEveryMs,
+      askAtMs: phaseOf(asked.authorization, askEveryMs),
       clock,
       sink: sinkOf(answer, signal),
     });

@@ -37,6 +37,7 @@ function start(more: Partial<WatchStreamOptions> = {}, after = 0): Running {
     reached: () => state.reached,
     mayGoOn: () => Promise.resolve(state.right),
     askEveryMs: 10_000,
+    askAtMs: 0,
     clock,
     sink: {
       signal: gone.signal,

@@ -34,6 +34,8 @@ export interface WatchStreamOptions {
   /** Asks whether the tenant may still watch. */
   readonly mayGoOn: () => Promise<Right>;
   readonly askEveryMs: number;
+  /** Moment within that interval: the questions of one tenant come together, so that one answer does for all of them. */
+  readonly askAtMs: number;
   readonly clock: Clock;
   readonly sink: Sink;
 }
@@ -69,12 +71,12 @@ class WatchStream implements Disposable {
   #isAwake = false;
 
   constructor(options: WatchStreamOptions) {
-    const { clock, cursor, from, askEveryMs } = options;
+    const { clock, cursor, from } = options;
     this.#options = options;
     this.#startedMs = clock.monotonic();
     this.#sentVersion = from;
     this.#nextBookmarkMs = this.#startedMs + Math.min(bookmarkEveryMs, this.#beforeEnd());
-    this.#nextQuestionMs = this.#startedMs + askEveryMs;
+    this.#nextQuestionMs = this.#questionAfter(this.#startedMs);
     cursor.onNews = () => this.#rouse();
   }
 
@@ -140,7 +142,7 @@ class WatchStream implements Disposable {
   }
 
   #keepTime(): void {
-    const { clock, sink, lastsMs, bookmarks, askEveryMs } = this.#options;
+    const { clock, sink, lastsMs, bookmarks } = this.#options;
     const nowMs = clock.monotonic();
     if (sink.signal.aborted) this.#end = { how: "gone" };
     else if (nowMs - this.#startedMs >= lastsMs) this.#end = { how: "over" };
@@ -154,9 +156,14 @@ class WatchStream implements Disposable {
         : Math.min(nowMs + bookmarkEveryMs, beforeEndMs);
     }
     if (nowMs >= this.#nextQuestionMs) {
-      this.#nextQuestionMs = nowMs + askEveryMs;
+      this.#nextQuestionMs = this.#questionAfter(nowMs);
       void this.#ask();
     }
+  }
+
+  #questionAfter(nowMs: number): number {
+    const { askEveryMs, askAtMs } = this.#options;
+    return (Math.floor((nowMs - askAtMs) / askEveryMs) + 1) * askEveryMs + askAtMs;
   }
 
   /** Asks while events go on: an answer that is slow in coming holds up none. */
