@@ -67,6 +67,12 @@ export const gatewayProgram: Program<GatewayConfig> = {
   flags,
   async readConfig(source) {
     const values = requireFlags(flags, source);
+    const [interval, age] = [values["access-interval"], values["history-age"]];
+    const faults = [
+      ...(interval < 1_000 ? [`--access-interval: ${interval} ms must be 1s or more`] : []),
+      ...(age < 75_000 ? [`--history-age: ${age} ms must be 75s or more, as API servers keep events`] : []),
+    ];
+    if (faults.length > 0) throw new ConfigError(faults);
     return {
       kubeconfig: values.kubeconfig,
       listen: values["listen-address"],

@@ -1,6 +1,6 @@
 /** Follows one kind at the API server with one list and one watch, whatever the number of tenants. */
 import { type Clock, type Random, type Transport, type WireResponse } from "@klutch/kube";
-import { jsonOf, recordsAt, textAt } from "@klutch/kube-core";
+import { jsonOf, plainText, recordsAt, textAt } from "@klutch/kube-core";
 import { Backoff } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import { byteLines, FormError, type ListBytes, readList, readWatchLine } from "./json-bytes.ts";
@@ -53,14 +53,19 @@ export async function followKind(options: FollowOptions): Promise<void> {
   while (!signal.aborted) {
     const startedMs = clock.monotonic();
     let error: unknown;
+    let version = 0;
     try {
       if (!cache.synced) await fill(options);
+      version = cache.resourceVersion;
       if (await watch(options)) cache.reset();
     } catch (failure) {
       error = failure;
     }
     if (signal.aborted) break;
-    if (error instanceof FormError || (error instanceof AnswerError && isFinal(error.status))) cache.reset();
+    // A watch from a version that the server has not reached any more says nothing, for ever.
+    const isSilent = error !== undefined && clock.monotonic() - startedMs >= idleMs;
+    if (isSilent && cache.resourceVersion === version) cache.reset();
+    if (error instanceof FormError || (error instanceof AnswerError && isFinal(error))) cache.reset();
     if (clock.monotonic() - startedMs > 60_000) backoff.reset();
     const waitMs = error === undefined ? 50 : backoff.next();
     if (error !== undefined)
@@ -75,8 +80,8 @@ export async function followKind(options: FollowOptions): Promise<void> {
 }
 
 /** Tells that what the cache holds does not count any more: rights, kind or history are gone. */
-function isFinal(status: number): boolean {
-  return status >= 400 && status < 500 && status !== 429;
+function isFinal({ status, message }: AnswerError): boolean {
+  return (status >= 400 && status < 500 && status !== 429) || message.includes("Too large resource version");
 }
 
 function nameOf({ plural, group }: FollowedKind): string {
@@ -137,7 +142,7 @@ async function watch({ kind, cache, transport, clock, random, signal }: FollowOp
 async function textOf(response: WireResponse, kind: FollowedKind): Promise<string> {
   const text = await response.text(longestPage);
   if (response.status !== 200) {
-    const message = `the API server answered ${response.status} for ${nameOf(kind)}`;
+    const message = `the API server answered ${response.status} for ${nameOf(kind)}: ${plainText(text, 200)}`;
     throw new AnswerError(response.status, message);
   }
   return text;

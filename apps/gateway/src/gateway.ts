@@ -74,6 +74,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     answerFailure(answer, failure);
   };
   return async (request, answer) => {
+    // A client that breaks off is no error of this process.
+    request.on("error", () => undefined);
+    answer.on("error", () => undefined);
     try {
       const headers = judgeHeaders(request.rawHeaders);
       if (headers.refusal !== undefined) return refuse(answer, headers.refusal);

@@ -1,6 +1,6 @@
 /** The objects and the latest events of one kind in one version, as the API server showed them. No I/O. */
 import { type Cursor, History, type HistoryBounds } from "./history.ts";
-import type { ListBytes, WatchLine } from "./json-bytes.ts";
+import { FormError, type ListBytes, type WatchLine } from "./json-bytes.ts";
 
 /** Kind and version as answers name them. */
 export interface KindNames {
@@ -77,17 +77,17 @@ export class KindCache {
     this.#filled.resolve();
   }
 
-  /** Takes an event of the watch. */
+  /** Takes an event of the watch. Throws `FormError` for one of an earlier version: the API server has gone back, as after a restored backup. */
   apply(event: Exclude<WatchLine, { type: "ERROR" }>, nowMs: number): void {
     if (this.#history === undefined) return;
     if (event.type === "BOOKMARK") {
-      this.resourceVersion = Math.max(this.resourceVersion, event.resourceVersion);
+      if (event.resourceVersion < this.resourceVersion) throw wentBack(event.resourceVersion);
+      this.resourceVersion = event.resourceVersion;
       this.#history.drop(nowMs);
       return;
     }
     const { namespace, name, resourceVersion } = event.identity;
-    // A connection that was begun again may repeat the last event.
-    if (resourceVersion <= this.resourceVersion) return;
+    if (resourceVersion <= this.resourceVersion) throw wentBack(resourceVersion);
     if (event.type === "DELETED") this.#take(namespace, name);
     else this.#put(namespace, name, event.object);
     this.resourceVersion = resourceVersion;
@@ -121,4 +121,8 @@ export class KindCache {
     objects?.delete(name);
     if (objects?.size === 0) this.#objects.delete(namespace);
   }
+}
+
+function wentBack(resourceVersion: number): FormError {
+  return new FormError(`the API server has gone back to version ${resourceVersion}`);
 }

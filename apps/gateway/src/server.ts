@@ -51,7 +51,11 @@ export function gatewayServer(options: GatewayServerOptions): Runnable {
       stack.defer(() => own.close());
       // Tenants' requests never share connections with the gateway's own credentials.
       const { impersonate: _impersonate, ...place } = cluster;
-      const tenants = createTransport({ ...place, auth: { kind: "none" } }, { userAgent, clock });
+      const tenants = createTransport(
+        { ...place, auth: { kind: "none" } },
+        // Longer than an API server takes for a write with slow webhooks.
+        { userAgent, clock, requestTimeoutMs: 65_000 },
+      );
       stack.defer(() => tenants.close());
       const names = stack.use(exportNames(client, logger));
       names.start({ signal });
