@@ -55,7 +55,7 @@ async function main(options: typeof defaults): Promise<void> {
     throw new UsageError(`--only must be connect, not "${options.only}"`);
   const checkout = options.tree === "" ? undefined : resolve(options.tree);
   await using controlPlane = await startControlPlane(kinds, scope, checkout);
-  if (options.only === "connect") return measureAllLogins(controlPlane, kinds, sizes);
+  if (options.only === "connect") return await measureAllLogins(controlPlane, kinds, sizes);
   await using fleet = await startFleet(controlPlane.cluster.url, options.processes);
   const names: string[] = [];
   const records: SizeRecord[] = [];

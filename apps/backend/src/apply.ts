@@ -32,7 +32,7 @@ function applyOwn<T extends KubeObject>(
   return client.apply<T>(type, object, { ...options, fieldManager: backendFieldManager, force: true });
 }
 
-/** Options of what is done again and again. */
+/** Options of work that repeats. */
 export interface RepeatOptions {
   readonly signal: AbortSignal;
   /** Knows what need not be asked for now. Default: the cluster is asked. */

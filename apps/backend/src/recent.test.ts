@@ -26,7 +26,7 @@ test("a state is known for 30 seconds, to its owner alone, and until another one
   assert.equal(states.of(undefined), undefined);
 });
 
-test("what is as it should be is not asked for again; another state is written at once; a write that failed is not remembered", async () => {
+test("an object in its wanted state is not asked for again; another state is written at once; a write that failed is not remembered", async () => {
   const calls: string[] = [];
   let failure: Error | undefined;
   let present: KubeObject | undefined;

@@ -1,5 +1,5 @@
 /**
- * Remembers for a while what was as it should be. A login with ten APIs changes its tenant many times in a moment, and each time the tenant's
+ * Remembers for a while which objects were in their wanted state. A login with ten APIs changes its tenant many times in a moment, and each time the tenant's
  * objects would be read again. Changes by other programs are repaired as before, once the memory is over.
  */
 import { createHash } from "node:crypto";

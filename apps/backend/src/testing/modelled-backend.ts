@@ -89,7 +89,7 @@ export async function startModelledBackend(options: ModelledBackendOptions): Pro
     clock,
     signal,
   });
-  const running = backend.parts.map((part) => part.start({ signal }));
+  const running = Promise.allSettled(backend.parts.map(async (part) => await part.start({ signal })));
   stack.defer(async () => {
     abort.abort(new Error("the test is over"));
     while (clock.nextDueAt !== undefined && (await isPending(running))) await clock.advance(60_000);
@@ -180,10 +180,10 @@ function namespaceOf(object: unknown): string {
   return name === binderName ? namespace : "";
 }
 
-/** True while one of them runs. */
-async function isPending(running: readonly (Promise<unknown> | void)[]): Promise<boolean> {
+/** True until it is settled. */
+async function isPending(promise: Promise<unknown>): Promise<boolean> {
   let isOver = false;
-  void Promise.allSettled(running).then(() => (isOver = true));
+  void promise.then(() => (isOver = true));
   await turn();
   return !isOver;
 }

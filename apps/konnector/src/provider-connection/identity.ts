@@ -61,7 +61,7 @@ export function formatIdentity({ namespaceUid, kubeSystemUid: system }: Provider
     : `namespace=${namespaceUid},kube-system=${system}`;
 }
 
-/** Returns what is wrong when the binding was made with another control plane; undefined for one that has not been bound yet. */
+/** Returns an error if the binding was made with another control plane; none for one that has not been bound yet. */
 export function pinProblem(
   binding: DynamicObject,
   identity: ProviderIdentity,
