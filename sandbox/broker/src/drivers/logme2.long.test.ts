@@ -101,11 +101,15 @@ test("a sender that lies reaches neither accounts nor another index, and hinders
   good.destroy();
 });
 
-test("after a crash of the server the drain has the same address, and older messages are still found", async () => {
+test("after a crash of the server the drain has the same address, and no message is lost", async () => {
+  const early = await open(sender);
   process.kill(await pidIn(servers.homeOf("logs")), "SIGKILL");
+  early.write("<13>1 - - - - - - early-1\n");
+  await waitFor("the end of the drain", () => early.destroyed);
   const socket = await waitFor("the drain", () => open(sender).catch(() => undefined), patient);
   socket.write("<13>1 - - - - - - back-1\n");
-  await arrived("message:back", 1);
+  await arrived("message:back");
+  await arrived("message:early");
   assert.equal((await found("message:4711")).length, 1);
   socket.destroy();
 });
