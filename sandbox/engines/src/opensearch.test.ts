@@ -31,5 +31,8 @@ test("files that are not pinned, changed or missing are not used", async () => {
   await assert.rejects(requirePinned(jars, `${a}  a.jar\n${a}  b.jar\n`), { code: "ENOENT" });
   await writeFile(join(jars, "b.jar"), "b");
   await assert.rejects(requirePinned(jars, `${a}  a.jar\n`), /Maven brought b\.jar, which is not pinned/);
-  await assert.rejects(requirePinned(jars, `${a}  a.jar\n${a}  b.jar\n`), /b\.jar has the sha256 digest 3e23/);
+  await assert.rejects(
+    requirePinned(jars, `${a}  a.jar\n${a}  b.jar\n`),
+    /b\.jar has the sha256 digest 3e23/,
+  );
 });

@@ -59,7 +59,7 @@ test("a binding has the documented keys, and what is sent to its drain is found 
   assert.equal(drainOf(sender).protocol, "syslog-tls:");
   assert.deepEqual(await servers.credentials(bindingOf(logs, "sender")), sender);
   const socket = await open(sender);
-  const message = "<165>1 2026-11-29T03:00:00Z shop cart 8710 ID47 [a@1 k=\"v\"] paid order-4711";
+  const message = '<165>1 2026-11-29T03:00:00Z shop cart 8710 ID47 [a@1 k="v"] paid order-4711';
   socket.write(`${Buffer.byteLength(message)} ${message}`);
   socket.write("<13>1 2026-11-28T23:59:59Z shop cart - - - paid order-4712\nno syslog at all order-4713\n");
   await arrived("order*", 3);

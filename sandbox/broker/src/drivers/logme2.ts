@@ -22,7 +22,10 @@ const longestWaitMs = 10_000;
 const mostSenders = 200;
 
 /** Returns the kind whose program `obtain` finds, or fetches when the first instance needs it. */
-export function logme2Kind(obtain: () => Promise<OpensearchProgram>, now = (): Date => new Date()): ServerKind {
+export function logme2Kind(
+  obtain: () => Promise<OpensearchProgram>,
+  now = (): Date => new Date(),
+): ServerKind {
   const search = searchKind(obtain, { noun, tlsPrefix });
   return {
     ...search,

@@ -21,7 +21,10 @@ test("the plans are those of the services' tables", () => {
 
 test("a server does not start when the plan or the machine has less memory than it needs", () => {
   assert.equal(whyNoMemory(256, 512, 512), undefined);
-  assert.match(whyNoMemory(257, 512, 9000) ?? "", /a heap of 257 MiB needs 513 MiB, but the plan has 512 MiB/);
+  assert.match(
+    whyNoMemory(257, 512, 9000) ?? "",
+    /a heap of 257 MiB needs 513 MiB, but the plan has 512 MiB/,
+  );
   assert.match(
     whyNoMemory(1024, 4096, 700) ?? "",
     /needs 1280 MiB of memory, but this machine has 700 MiB; delete other instances, or choose a smaller plan/,
@@ -37,7 +40,10 @@ test("parameters that Java 17 or TLS lack are refused with those that are possib
     [{ java_maxmetaspace: 1025 }, /a whole number from 256 to 1024/],
     [{ "tls-protocols": ["SSLv3"] }, /tls-protocols\[0\] is "SSLv3", but one of TLSv1\.2, TLSv1\.3/],
     [{ "tls-ciphers": ["TLS_A\nx"] }, /tls-ciphers\[0\] is .*a cipher suite such as/],
-    [{ "opensearch-tls-ciphers": [] }, /opensearch-tls-ciphers is not supported by this broker; possible: java/],
+    [
+      { "opensearch-tls-ciphers": [] },
+      /opensearch-tls-ciphers is not supported by this broker; possible: java/,
+    ],
   ] as const)
     assert.throws(() => checkParameters(parameters, checks), message);
 });

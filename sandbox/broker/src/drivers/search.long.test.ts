@@ -19,7 +19,13 @@ after(() => kept.disposeAsync());
 const plan = "search-single-nano-ssl";
 
 /** Sends a request as an application does; `as` replaces parts of the Secret. */
-async function ask(credentials: Credentials, method: string, path: string, body?: object, as: Credentials = {}) {
+async function ask(
+  credentials: Credentials,
+  method: string,
+  path: string,
+  body?: object,
+  as: Credentials = {},
+) {
   const { host, username, password, cacrt } = { ...credentials, ...as };
   const [url] = host as readonly string[];
   const sent = request(`${url}/`, {
@@ -84,12 +90,24 @@ test("a binding reaches no other instance, whichever path it asks for", async ()
   const { _scroll_id: scroll } = JSON.parse(scrolled.text) as { _scroll_id: string };
   // At the other server, the login does not exist.
   const intrude = { host: other["host"] };
-  for (const path of ["/", "/_all/_search", "/*/_search", "/theirs-books/_search", "/_alias", "/_cat/indices"])
+  for (const path of [
+    "/",
+    "/_all/_search",
+    "/*/_search",
+    "/theirs-books/_search",
+    "/_alias",
+    "/_cat/indices",
+  ])
     assert.equal((await ask(first, "GET", path, undefined, intrude)).status, 401, path);
   const liar = await ask(other, "GET", "/_all/_search", undefined, { password: first["password"] });
   assert.equal(liar.status, 401);
   // At its own server, the other one's data do not exist.
-  for (const path of ["/_all/_search", "/*/_search", "/*,.*/_search?expand_wildcards=all", "/books,*/_search"])
+  for (const path of [
+    "/_all/_search",
+    "/*/_search",
+    "/*,.*/_search?expand_wildcards=all",
+    "/books,*/_search",
+  ])
     assert.deepEqual(await found(first, path), ["grüße"], path);
   for (const path of ["/..%2Ftheirs-books/_search", "/../theirs/_search", "/books/../../_search"])
     assert.ok(!(await ask(first, "GET", path)).text.includes("secret"), path);
