@@ -53,7 +53,7 @@ async function found(query: string): Promise<readonly Readonly<Record<string, un
 const arrived = (query: string, count = 1): Promise<boolean> =>
   waitFor(query, async () => (await found(query).catch(() => [])).length === count, patient);
 
-test("a binding has the documented keys, and what is sent to its drain is found with the other one", async () => {
+test("a binding has the documented keys, and the other one finds each message that was sent to its drain", async () => {
   const keys = ["cacrt", "host", "password", "syslog_drain_url", "username"];
   assert.deepEqual(Object.keys(sender).toSorted(), keys);
   assert.equal(drainOf(sender).protocol, "syslog-tls:");

@@ -71,6 +71,7 @@ test("a binding has the documented keys, and what it indexed is found by the oth
   assert.deepEqual(await search.credentials(bindingOf(mine, "mine-1")), first);
   assert.notEqual(first["username"], second["username"]);
   await put(first, "books", "grüße");
+  assert.equal((await ask(first, "PUT", "/spare")).status, 200);
   assert.deepEqual(await found(second, "/books/_search?q=title:gr%C3%BC%C3%9Fe"), ["grüße"]);
   const pid = await pidIn(search.homeOf("mine"));
   t.diagnostic(`takes ${await memoryMiBOf(pid)} MiB`);
@@ -150,6 +151,18 @@ test("a login that is gone is refused at once, and the other one stays", async (
   assert.equal((await ask(first, "GET", "/books/_search")).status, 401);
   assert.deepEqual(await found(second, "/books/_search"), ["grüße"]);
   await search.unbind(bindingOf(mine, "mine-1"));
+});
+
+test("while the disk is full, a login reads and deletes and writes nothing", async () => {
+  const write = async (): Promise<number | undefined> =>
+    (await ask(second, "PUT", "/books/_doc/2?refresh=true", { title: "more" })).status;
+  await search.serverOf("mine").use((session) => session.setFull(true));
+  assert.equal(await write(), 429);
+  assert.deepEqual(await found(second, "/books/_search"), ["grüße"]);
+  assert.equal((await ask(second, "DELETE", "/spare")).status, 200);
+  await search.serverOf("mine").use((session) => session.setFull(false));
+  assert.equal(await write(), 201);
+  assert.equal((await ask(second, "DELETE", "/books/_doc/2?refresh=true")).status, 200);
 });
 
 test("a heap that the plan has no memory for is refused with what would be right, and the parameter can be taken back", async () => {
