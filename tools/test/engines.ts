@@ -9,6 +9,7 @@ import {
   resolveEngines,
   resolveKeycloak,
   resolveNodePrograms,
+  resolveOpensearch,
   versionedServers,
   whyNoNodes,
 } from "@klutch/engines";
@@ -72,6 +73,8 @@ async function obtainEngines(names: readonly EngineName[]): Promise<void> {
 
 async function obtainPackages(files: readonly string[]): Promise<void> {
   if (files.some((file) => file.includes("keycloak"))) await resolveKeycloak({ progress });
+  if (files.some((file) => /^sandbox\/broker\/src\/drivers\/(?:search|logme2|services)\./.test(file)))
+    await resolveOpensearch({ progress });
   if (files.some((file) => /^(?:sandbox\/broker\/src\/drivers|proof\/e2e)\//.test(file)))
     for (const name of ["mariadb", "redis"] as const) await resolveDebian(name, { progress });
   if (files.some(isOnNodes)) {

@@ -88,7 +88,8 @@ const searchWords: Words = {
 const logme2Words: Words = {
   type: "logme2",
   displayName: "LogMe2",
-  description: "Logs by syslog in OpenSearch 2.19, a server for each instance, without Fluentd and dashboards.",
+  description:
+    "Logs by syslog in OpenSearch 2.19, a server for each instance, without Fluentd and dashboards.",
   tags: ["logme2", "logging", "syslog"],
 };
 
@@ -127,11 +128,17 @@ function sizesOf(type: ServiceType): readonly (readonly [string, Size])[] {
   const several = severalWords[type];
   const of = (prefix: string) =>
     Object.entries(sizes[type]).map(([size, limits]) => [`${prefix}-${size}`, limits] as const);
-  return [...of("single"), ...(several === undefined ? [] : of(several).filter(([name]) => !name.endsWith("-nano")))];
+  return [
+    ...of("single"),
+    ...(several === undefined ? [] : of(several).filter(([name]) => !name.endsWith("-nano"))),
+  ];
 }
 
 const serverWords: Readonly<
-  Record<Exclude<ServiceType, "postgresql" | "objectstorage" | "mongodb" | "messaging" | "search" | "logme2">, string>
+  Record<
+    Exclude<ServiceType, "postgresql" | "objectstorage" | "mongodb" | "messaging" | "search" | "logme2">,
+    string
+  >
 > = {
   mariadb: "MariaDB server",
   keyvalue: "key-value server",

@@ -25,6 +25,6 @@ test("services that are offered only when asked for are named by their types", a
   assert.deepEqual((await readAll({ ...env, BROKER_SERVICES: "mongodb" })).services, ["mongodb"]);
   await assert.rejects(
     readAll({ ...env, BROKER_SERVICES: "mongodb,mysql" }),
-    /BROKER_SERVICES: "mongodb,mysql" has "mysql", but each must be one of prometheus, mongodb, messaging/,
+    /BROKER_SERVICES: "mongodb,mysql" has "mysql", but each must be one of prometheus, mongodb, messaging, search, logme2/,
   );
 });

@@ -11,6 +11,8 @@ test("another service is refused, and the message names the possible ones", () =
   for (const other of ["mariadb", "MongoDB", " prometheus", "constructor"])
     assert.throws(
       () => readOnDemandServices(`prometheus,${other}`),
-      new RegExp(`^RangeError: has "${other}", but each must be one of prometheus, mongodb, messaging$`),
+      new RegExp(
+        `^RangeError: has "${other}", but each must be one of prometheus, mongodb, messaging, search, logme2$`,
+      ),
     );
 });

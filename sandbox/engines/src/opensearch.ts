@@ -16,7 +16,7 @@ const leastJava = 17;
 /** Java 24 removed the security manager, which this version asks for. */
 const mostJava = 23;
 
-/** How to run it. */
+/** The command that runs it. */
 export interface OpensearchProgram {
   readonly java: string;
   /** Ends the options of Java; the folder with `config/opensearch.yml` follows. */
@@ -70,7 +70,10 @@ async function fetchJars(folder: string): Promise<void> {
   // Maven may write beside it.
   await cp(join(pins, "pom.xml"), pom);
   await step("Maven", "mvn", [
-    ...["--quiet", "--batch-mode", "--file", pom],
+    "--quiet",
+    "--batch-mode",
+    "--file",
+    pom,
     "dependency:copy-dependencies",
     `-DoutputDirectory=${jars}`,
     "-DincludeScope=runtime",

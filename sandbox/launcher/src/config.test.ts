@@ -32,7 +32,7 @@ test("services that cost more are offered when they are named, and others are re
   assert.deepEqual(readConfig(["--services", "mongodb,prometheus"], {}).services, ["prometheus", "mongodb"]);
   assert.throws(
     () => readConfig(["--services", "oracle"], {}),
-    /^Error: --services has "oracle", but each must be one of prometheus, mongodb, messaging$/,
+    /^Error: --services has "oracle", but each must be one of prometheus, mongodb, messaging, search, logme2$/,
   );
 });
 

@@ -1,10 +1,10 @@
 /** Logs: an OpenSearch server for each instance, and a listener for syslog by TLS, which writes each day's messages to an index of its own. */
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createServer, type TLSSocket } from "node:tls";
-import { hostInUrl, keepPort, makeServerFolder } from "@klutch/data-servers";
+import { hostInUrl, keepPort, makeServerFolder, readIfThere, writeOwn } from "@klutch/data-servers";
 import type { OpensearchProgram } from "@klutch/engines";
 import type { Place, ServerKind, Session } from "./driver.ts";
 import { askOpensearch, javaParameters, tlsParameters } from "./opensearch-server.ts";
@@ -22,7 +22,10 @@ const longestWaitMs = 10_000;
 const mostSenders = 200;
 
 /** Returns the kind whose program `obtain` finds, or fetches when the first instance needs it. */
-export function logme2Kind(obtain: () => Promise<OpensearchProgram>, now = (): Date => new Date()): ServerKind {
+export function logme2Kind(
+  obtain: () => Promise<OpensearchProgram>,
+  now = (): Date => new Date(),
+): ServerKind {
   const search = searchKind(obtain, { noun, tlsPrefix });
   return {
     ...search,
@@ -63,15 +66,19 @@ async function recordPort({ home }: Place, port: number): Promise<void> {
   await writeRecord(join(home, syslogFolder), { port, data: syslogFolder, restored: [] });
 }
 
-/** Listens at the instance's port, and returns what ends it. Messages that wait then are written first, if the server still takes them. */
+/** Listens at the instance's port, and returns what ends it. Messages that the server does not take then wait in a file for the next one. */
 async function listen(place: Place, now: () => Date): Promise<Session[typeof Symbol.asyncDispose]> {
   const { reach, tls } = place;
-  const port = await portOf(place);
-  await recordPort(place, port.port);
+  await using stack = new AsyncDisposableStack();
+  const { port } = stack.use(await portOf(place));
+  await recordPort(place, port);
   const [cert, key] = await Promise.all([readFile(tls.certificate), readFile(tls.key)]);
   const senders = new Set<TLSSocket>();
   const stop = new AbortController();
+  const waitingFile = join(place.home, syslogFolder, "waiting");
   const writer = new LogWriter(place, senders, now);
+  writer.addDocuments(((await readIfThere(waitingFile)) ?? "").split("\n").filter((each) => each !== ""));
+  await rm(waitingFile, { force: true });
   const server = createServer({ cert, key }, (socket) => {
     const frames = new SyslogFrames();
     senders.add(socket);
@@ -88,16 +95,18 @@ async function listen(place: Place, now: () => Date): Promise<Session[typeof Sym
       .on("close", () => senders.delete(socket));
   });
   server.maxConnections = mostSenders;
-  server.listen(port.port, reach.listen);
+  server.listen(port, reach.listen);
   await once(server, "listening");
   const written = writer.run(stop.signal);
-  return async () => {
+  stack.defer(async () => {
     stop.abort();
     server.close();
     for (const sender of senders) sender.destroy();
     await written;
-    await port[Symbol.asyncDispose]();
-  };
+    await writeOwn(waitingFile, writer.waiting.join("\n"));
+  });
+  const kept = stack.move();
+  return () => kept.disposeAsync();
 }
 
 /** Writes messages in batches, each again until the server takes it, and lets senders wait meanwhile. */
@@ -114,8 +123,16 @@ class LogWriter {
     this.#now = now;
   }
 
+  /** The documents that the server has not taken yet. */
+  get waiting(): readonly string[] {
+    return this.#waiting;
+  }
+
   add(lines: readonly string[]): void {
-    const documents = lines.map((line) => JSON.stringify(readMessage(line, this.#now())));
+    this.addDocuments(lines.map((line) => JSON.stringify(readMessage(line, this.#now()))));
+  }
+
+  addDocuments(documents: readonly string[]): void {
     this.#waiting.push(...documents);
     for (const { length } of documents) this.#size += length;
     if (this.#size >= mostWaiting) for (const sender of this.#senders) sender.pause();

@@ -10,7 +10,12 @@ after(() => rm(root, { recursive: true, force: true }));
 
 test("the ports of every kind of server are known, whatever else is in the folder", async () => {
   assert.deepEqual(await recordedPorts(root), new Set());
-  const ports = { "mariadb/a": 1001, "keyvalue/b": 1002, "of-a-later-driver/c": 1003 };
+  const ports = {
+    "mariadb/a": 1001,
+    "keyvalue/b": 1002,
+    "of-a-later-driver/c": 1003,
+    "logme2/d/syslog": 1004,
+  };
   for (const [instance, port] of Object.entries(ports)) {
     await mkdir(join(root, instance), { recursive: true });
     await writeRecord(join(root, instance), { port, data: "data", restored: [] });

@@ -19,7 +19,13 @@ after(() => kept.disposeAsync());
 const plan = "search-single-nano-ssl";
 
 /** Sends a request as an application does; `as` replaces parts of the Secret. */
-async function ask(credentials: Credentials, method: string, path: string, body?: object, as: Credentials = {}) {
+async function ask(
+  credentials: Credentials,
+  method: string,
+  path: string,
+  body?: object,
+  as: Credentials = {},
+) {
   const { host, username, password, cacrt } = { ...credentials, ...as };
   const [url] = host as readonly string[];
   const sent = request(`${url}/`, {
@@ -65,6 +71,7 @@ test("a binding has the documented keys, and what it indexed is found by the oth
   assert.deepEqual(await search.credentials(bindingOf(mine, "mine-1")), first);
   assert.notEqual(first["username"], second["username"]);
   await put(first, "books", "grüße");
+  assert.equal((await ask(first, "PUT", "/spare")).status, 200);
   assert.deepEqual(await found(second, "/books/_search?q=title:gr%C3%BC%C3%9Fe"), ["grüße"]);
   const pid = await pidIn(search.homeOf("mine"));
   t.diagnostic(`takes ${await memoryMiBOf(pid)} MiB`);
@@ -84,12 +91,24 @@ test("a binding reaches no other instance, whichever path it asks for", async ()
   const { _scroll_id: scroll } = JSON.parse(scrolled.text) as { _scroll_id: string };
   // At the other server, the login does not exist.
   const intrude = { host: other["host"] };
-  for (const path of ["/", "/_all/_search", "/*/_search", "/theirs-books/_search", "/_alias", "/_cat/indices"])
+  for (const path of [
+    "/",
+    "/_all/_search",
+    "/*/_search",
+    "/theirs-books/_search",
+    "/_alias",
+    "/_cat/indices",
+  ])
     assert.equal((await ask(first, "GET", path, undefined, intrude)).status, 401, path);
   const liar = await ask(other, "GET", "/_all/_search", undefined, { password: first["password"] });
   assert.equal(liar.status, 401);
   // At its own server, the other one's data do not exist.
-  for (const path of ["/_all/_search", "/*/_search", "/*,.*/_search?expand_wildcards=all", "/books,*/_search"])
+  for (const path of [
+    "/_all/_search",
+    "/*/_search",
+    "/*,.*/_search?expand_wildcards=all",
+    "/books,*/_search",
+  ])
     assert.deepEqual(await found(first, path), ["grüße"], path);
   for (const path of ["/..%2Ftheirs-books/_search", "/../theirs/_search", "/books/../../_search"])
     assert.ok(!(await ask(first, "GET", path)).text.includes("secret"), path);
@@ -132,6 +151,18 @@ test("a login that is gone is refused at once, and the other one stays", async (
   assert.equal((await ask(first, "GET", "/books/_search")).status, 401);
   assert.deepEqual(await found(second, "/books/_search"), ["grüße"]);
   await search.unbind(bindingOf(mine, "mine-1"));
+});
+
+test("while the disk is full, a login reads and deletes and writes nothing", async () => {
+  const write = async (): Promise<number | undefined> =>
+    (await ask(second, "PUT", "/books/_doc/2?refresh=true", { title: "more" })).status;
+  await search.serverOf("mine").use((session) => session.setFull(true));
+  assert.equal(await write(), 429);
+  assert.deepEqual(await found(second, "/books/_search"), ["grüße"]);
+  assert.equal((await ask(second, "DELETE", "/spare")).status, 200);
+  await search.serverOf("mine").use((session) => session.setFull(false));
+  assert.equal(await write(), 201);
+  assert.equal((await ask(second, "DELETE", "/books/_doc/2?refresh=true")).status, 200);
 });
 
 test("a heap that the plan has no memory for is refused with what would be right, and the parameter can be taken back", async () => {

@@ -13,7 +13,7 @@ import {
 
 /** Sets how another service uses these servers. */
 export interface SearchOptions {
-  /** What an instance holds, for messages. */
+  /** Names the content of instances in messages. */
   readonly noun: string;
   /** Beginning of the names of parameters of TLS. */
   readonly tlsPrefix: string;

@@ -34,7 +34,7 @@ const start = () =>
       BROKER_LISTEN: `127.0.0.1:${port}`,
       BROKER_PROBE_LISTEN: `127.0.0.1:${probePort}`,
       BROKER_DATA_FOLDER: dataFolder,
-      BROKER_SERVICES: "prometheus,mongodb,messaging",
+      BROKER_SERVICES: "prometheus,mongodb,messaging,search,logme2",
       BROKER_BACKUP_FOLDER: join(folder.path, "backups"),
     },
     logFile: join(folder.path, "broker.log"),
@@ -81,7 +81,7 @@ async function serverPids(): Promise<readonly number[]> {
   for (const name of (await readdir("/proc")).filter((each) => /^\d+$/.test(each))) {
     const command = await readFile(`/proc/${name}/cmdline`, "utf8").catch(() => "");
     const isServer =
-      /^\S*(?:mariadbd|redis-server|prometheus|beam|\/programs\/)/.test(command) &&
+      /^\S*(?:mariadbd|redis-server|prometheus|beam|java|\/programs\/)/.test(command) &&
       command.includes(dataFolder);
     if (isServer) found.push(Number(name));
   }
@@ -105,6 +105,8 @@ test("the catalog has the services with their plans", () => {
       "a9s-prometheus",
       "a9s-messaging310",
       "a9s-mongodb70",
+      "a9s-search2",
+      "a9s-logme2",
     ],
   );
   assert.equal(names.get("a9s-mariadb106")?.length, 10);
@@ -212,6 +214,7 @@ for (const [service, plan, other, parameters] of [
   ],
   ["a9s-messaging310", "messaging-single-nano-ssl", "messaging-single-small-ssl", undefined],
   ["a9s-mongodb70", "mongodbsspl-single-nano", "mongodbsspl-single-small", undefined],
+  ["a9s-search2", "search-single-nano-ssl", "search-single-small-ssl", '{"tls-protocols":["TLSv1.3"]}'],
 ] as const)
   test(`the broker keeps every rule with ${service}, and nothing is left of the checks`, async () => {
     const before = await serverPids();

@@ -22,7 +22,7 @@ const rfc5424 =
   /^<(\d{1,3})>1 (\S+) (\S{1,255}) (\S{1,128}) (\S{1,128}) (\S{1,32}) (-|(?:\[(?:[^\]\\"]|"(?:\\.|[^"\\])*")*\])+)(?: ?([\s\S]*))?$/;
 const highestPriority = 191;
 
-/** Reads one message. What is no RFC 5424 is kept whole as text, at the time of its arrival. */
+/** Reads one message. Anything but RFC 5424 is kept whole as text, at the time of its arrival. */
 export function readMessage(line: string, now: Date): LogDocument {
   const arrived = now.toISOString();
   const found = rfc5424.exec(line);

@@ -102,7 +102,10 @@ export async function pidIn(home: string): Promise<number> {
   for (const pid of (await readdir("/proc")).map(Number).filter((each) => each > 1)) {
     const folder = await readlink(`/proc/${pid}/cwd`).catch(() => "");
     const program = await readlink(`/proc/${pid}/exe`).catch(() => "");
-    if (folder.startsWith(`${home}/`) && /\/(?:mariadbd|redis-|programs\/|prometheus$|beam|java$)/.test(program))
+    if (
+      folder.startsWith(`${home}/`) &&
+      /\/(?:mariadbd|redis-|programs\/|prometheus$|beam|java$)/.test(program)
+    )
       return pid;
   }
   throw new Error(`no server works in ${home}`);
