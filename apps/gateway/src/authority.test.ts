@@ -42,7 +42,10 @@ function stage(answer: (authorization: string) => Answered, rules: () => Answere
 
 /** An answer with rules. */
 function rulesOf(resourceRules: unknown, incomplete: unknown = false): Answered {
-  return { status: 201, text: JSON.stringify({ status: { incomplete, nonResourceRules: [], resourceRules } }) };
+  return {
+    status: 201,
+    text: JSON.stringify({ status: { incomplete, nonResourceRules: [], resourceRules } }),
+  };
 }
 const allowed = { status: 201, text: '{"status":{"allowed":true}}' };
 
@@ -104,7 +107,10 @@ test("only a yes is remembered, and the memory is bounded", async () => {
 const whole = { verbs: ["list", "watch"], apiGroups: ["a.b"], resources: ["widgets", "gadgets"] };
 
 test("one answer for a namespace does for all kinds there, and for ten seconds", async () => {
-  const { clock, asked, listed, authority } = stage(() => allowed, () => rulesOf([whole]));
+  const { clock, asked, listed, authority } = stage(
+    () => allowed,
+    () => rulesOf([whole]),
+  );
   for (const plural of ["widgets", "gadgets", "widgets"])
     for (const verb of ["list", "watch"] as const)
       assert.equal(await authority({ ...question, plural, verb }), "allowed");
@@ -135,12 +141,21 @@ test("a rule that does not hold for the whole kind, and a list that is not whole
     { status: 201, text: "<html>" },
     { status: 500, text: rulesOf([whole]).text },
   ]) {
-    const { asked, authority } = stage(() => refused, () => rules);
+    const { asked, authority } = stage(
+      () => refused,
+      () => rules,
+    );
     assert.equal(await authority(question), "denied", rules.text);
     assert.equal(asked.length, 1);
   }
   const wide = { verbs: ["*"], apiGroups: ["*"], resources: ["*"], resourceNames: [] };
-  assert.equal(await stage(() => refused, () => rulesOf([wide])).authority(question), "allowed");
+  assert.equal(
+    await stage(
+      () => refused,
+      () => rulesOf([wide]),
+    ).authority(question),
+    "allowed",
+  );
 });
 
 test("the questions of one token come together, and those of many are spread", () => {

@@ -127,7 +127,10 @@ async function ask(
   });
   try {
     const headers = { authorization };
-    const { status, text } = await transport.exchange({ method: "POST", path: reviews, body, headers }, longestAnswer);
+    const { status, text } = await transport.exchange(
+      { method: "POST", path: reviews, body, headers },
+      longestAnswer,
+    );
     if (status === 401) return "unauthorized";
     if (status !== 201 && status !== 200) return "unknown";
     return valueAt(jsonOf(text), "status", "allowed") === true ? "allowed" : "denied";
