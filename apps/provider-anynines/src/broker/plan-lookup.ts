@@ -49,7 +49,8 @@ function lookUp({ services }: Catalog, { serviceName, planName }: Names, made: M
   const exact = services.filter(({ name }) => name === serviceName);
   const named =
     exact.length > 0 ? exact : services.filter(({ name }) => name.replace(a9sSuffix, "") === serviceName);
-  const service = onlyOf(named, made.ids.serviceId);
+  // Of several offerings with a suffix, a new instance gets the first one, as from the Go provider.
+  const service = onlyOf(named, made.ids.serviceId) ?? (exact.length === 0 ? named[0] : undefined);
   if (service === undefined) {
     const problem =
       named.length > 1
