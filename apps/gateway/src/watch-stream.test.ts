@@ -134,7 +134,7 @@ test("a withdrawn right, a token that is gone and a silent API server each end t
     const { clock, lines, ended, state, history } = start();
     state.right = right;
     await clock.advance(10_000);
-    if (right === "unknown") await clock.advance(50_000);
+    if (right === "unknown") await clock.advance(20_000);
     assert.equal(await ended, "denied");
     assert.deepEqual(
       (await lines()).filter((row) => !row.startsWith("BOOKMARK")),
@@ -147,7 +147,7 @@ test("a withdrawn right, a token that is gone and a silent API server each end t
 test("one failed question does not end a watch", async () => {
   const { clock, lines, state, history } = start();
   state.right = "unknown";
-  await clock.advance(40_000);
+  await clock.advance(20_000);
   state.right = "allowed";
   await clock.advance(10_000);
   history.append(3, "n", line("ADDED", 3), 0);

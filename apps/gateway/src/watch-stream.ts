@@ -51,7 +51,7 @@ const slowestMs = 30_000;
 /** Lines are sent together up to this size. */
 const chunkBytes = 64 * 1024;
 /** Questions in a row without an answer: after them no one can say that the watch is still allowed. */
-const mostUnknown = 6;
+const mostUnknown = 3;
 
 /** Runs until the watch ends; never throws because of its reader. Disposes the cursor. */
 export async function streamWatch(options: WatchStreamOptions): Promise<WatchEnd> {
