@@ -6,7 +6,8 @@
  * `--gateway` measures all sizes twice: at the API server, and then on fresh servers through the tenant gateway, which is a process too.
  *
  * `--only connect` logs `--clusters` new app clusters in at the same moment, one size after the other and without agents: seconds until they
- * have their rights, and requests for each of them. `--tree <folder>` takes the backend of another checkout.
+ * have their rights, and requests for each of them. `--tree <folder>` takes the backend of another checkout. `--only gateway` measures the memory of a gateway with
+ * `--objects 1000,10000` claims of 2 KiB.
  */
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -14,6 +15,7 @@ import { serviceNamespaceName } from "@klutch/api";
 import { UsageError, waitFor, wholeNumber } from "@klutch/kube-testing";
 import { describeLoginCalls, formatLogins, type LoginRecord, measureLogins } from "./fleet/connect.ts";
 import { disturb } from "./fleet/disturbances.ts";
+import { measureGatewayMemory } from "./fleet/gateway-memory.ts";
 import {
   firstClaim,
   type FleetKind,
@@ -43,6 +45,7 @@ const defaults = {
   scope: "Namespaced",
   disturb: false,
   gateway: false,
+  objects: "1000,10000",
   json: "",
   only: "",
   tree: "",
@@ -52,9 +55,13 @@ async function main(options: typeof defaults): Promise<void> {
   const sizes = options.clusters.split(",").map((text) => wholeNumber("clusters", text));
   const scope = scopeOf(options.scope);
   const kinds = fleetKinds(options.apis);
-  if (options.only !== "" && options.only !== "connect")
-    throw new UsageError(`--only must be connect, not "${options.only}"`);
+  if (!["", "connect", "gateway"].includes(options.only))
+    throw new UsageError(`--only must be connect or gateway, not "${options.only}"`);
   const checkout = options.tree === "" ? undefined : resolve(options.tree);
+  if (options.only === "gateway") {
+    const objects = options.objects.split(",").map((text) => wholeNumber("objects", text));
+    return console.log(`\n${await measureGatewayMemory(objects)}\n`);
+  }
   if (options.only === "connect") {
     await using controlPlane = await startControlPlane(kinds, scope, { checkout });
     return await measureAllLogins(controlPlane, kinds, sizes);
