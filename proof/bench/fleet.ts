@@ -6,8 +6,8 @@
  * `--gateway` measures all sizes twice: at the API server, and then on fresh servers through the tenant gateway, which is a process too.
  *
  * `--only connect` logs `--clusters` new app clusters in at the same moment, one size after the other and without agents: seconds until they
- * have their rights, and requests for each of them. `--tree <folder>` takes the backend of another checkout. `--only gateway` measures the memory of a gateway with
- * `--objects 1000,10000` claims of 2 KiB.
+ * have their rights, and requests for each of them. `--tree <folder>` takes the backend of another checkout. `--only gateway` measures the
+ * memory of a gateway with `--objects 1000,10000` claims of 2 KiB.
  */
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";

@@ -61,7 +61,10 @@ const account = { namespace: "klutch-backend", name: "klutch-backend" };
 export async function startControlPlane(
   kinds: readonly FleetKind[],
   scope: FleetScope,
-  { checkout = tree, isGated = false }: { readonly checkout?: string | undefined; readonly isGated?: boolean } = {},
+  {
+    checkout = tree,
+    isGated = false,
+  }: { readonly checkout?: string | undefined; readonly isGated?: boolean } = {},
 ): Promise<FleetControlPlane> {
   await using stack = new AsyncDisposableStack();
   // A cluster with a folder collects its garbage as one in production does: the figures of memory depend on it.
@@ -73,7 +76,12 @@ export async function startControlPlane(
   await installKinds(client, [...bindCrds, ...kinds.map(({ crd }) => crd)]);
   await installShipped(cluster);
   await offer(cluster, kinds);
-  const followed = [apiServiceExports, apiServiceNamespaces, clusterBindings, ...kinds.map(({ type }) => type)];
+  const followed = [
+    apiServiceExports,
+    apiServiceNamespaces,
+    clusterBindings,
+    ...kinds.map(({ type }) => type),
+  ];
   const gateway = isGated ? stack.use(await startGatewayProcess(cluster, { kinds: followed })) : undefined;
   const url = gateway?.url ?? cluster.url;
   const kubeconfig = formatKubeconfig(await accountConfig(cluster, account));

@@ -1,6 +1,12 @@
 /** Measures the memory of a gateway against the objects that it keeps, just after its start: no events of the last minutes are in it. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { apiServiceExports, apiServiceNamespaces, bindCrds, clusterBindings, exportFromCrd } from "@klutch/api";
+import {
+  apiServiceExports,
+  apiServiceNamespaces,
+  bindCrds,
+  clusterBindings,
+  exportFromCrd,
+} from "@klutch/api";
 import { createKubeClient, systemRandom } from "@klutch/kube";
 import { namespaces } from "@klutch/kube-core";
 import {

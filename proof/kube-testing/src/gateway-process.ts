@@ -12,13 +12,7 @@ import {
 } from "@klutch/kube-core";
 import { accountConfig } from "./access.ts";
 import type { TestCluster } from "./cluster.ts";
-import {
-  namespaceObject,
-  roleBindingObject,
-  roleObject,
-  ruleOn,
-  serviceAccountObject,
-} from "./objects.ts";
+import { namespaceObject, roleBindingObject, roleObject, ruleOn, serviceAccountObject } from "./objects.ts";
 
 /** A gateway over a cluster. Disposing it ends its process and gives its ports back. */
 export interface GatewayProcess extends AsyncDisposable {

@@ -25,7 +25,13 @@ import {
 } from "@klutch/kube-testing";
 import { bindApi, startAppCluster, startKonnector, testApi } from "../testing/fixture.ts";
 import { openWatches } from "../testing/open-watches.ts";
-import { exportCrd, installBindCrds, installCrd, prepareTenant, serveNamespaces } from "../testing/provider-side.ts";
+import {
+  exportCrd,
+  installBindCrds,
+  installCrd,
+  prepareTenant,
+  serveNamespaces,
+} from "../testing/provider-side.ts";
 
 const apis = [testApi("widgets", "Widget"), testApi("gadgets", "Gadget")];
 const namespaces = ["app", "shop", "mail"];
@@ -63,7 +69,8 @@ before(async () => {
   const serving = serveNamespaces(provider, served.signal);
   tenants = [await startTenant("red"), await startTenant("blue")];
   for (const claim of claims("kept")) await create(claim);
-  for (const claim of claims("kept")) await waitFor(`${labelOf(claim)} upstream`, () => upstream(claim), patience);
+  for (const claim of claims("kept"))
+    await waitFor(`${labelOf(claim)} upstream`, () => upstream(claim), patience);
   // Every namespace has its answer, and the API server is about to go.
   served.abort();
   await serving;
@@ -97,7 +104,8 @@ function follow({ name, client, seen }: Tenant): void {
         onChange(kind, object) {
           const key = `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`;
           seen.set(key, kind === "DELETED" ? undefined : object);
-          if (textAt(object, "spec", "owner") !== name) strangers.push(`${name} saw ${JSON.stringify(object)}`);
+          if (textAt(object, "spec", "owner") !== name)
+            strangers.push(`${name} saw ${JSON.stringify(object)}`);
         },
       });
       stack.defer(() => following);
@@ -133,7 +141,10 @@ function edit({ tenant, type, namespace, name }: Claim, size: number): Promise<u
   return tenant.consumer.client.mergePatch(type, { namespace, name }, { spec: { size } });
 }
 
-function upstreamRef({ tenant, namespace, name }: Claim): { readonly namespace: string; readonly name: string } {
+function upstreamRef({ tenant, namespace, name }: Claim): {
+  readonly namespace: string;
+  readonly name: string;
+} {
   return { namespace: serviceNamespaceName(tenant.name, namespace), name };
 }
 
