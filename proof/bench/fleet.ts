@@ -3,9 +3,11 @@
  * etcd with fsync, the real backend, and for each app cluster the real agent with its tenant's own credential; the app clusters themselves
  * are models, in `--processes` processes. `--steady` seconds are measured at each size. `--scope Cluster` watches kinds in all namespaces
  * at once. `--disturb` ends with restarts of backend and API server, and with a tenth of the agents gone and back.
+ * `--gateway` measures all sizes twice: at the API server, and then on fresh servers through the tenant gateway, which is a process too.
  *
  * `--only connect` logs `--clusters` new app clusters in at the same moment, one size after the other and without agents: seconds until they
- * have their rights, and requests for each of them. `--tree <folder>` takes the backend of another checkout.
+ * have their rights, and requests for each of them. `--tree <folder>` takes the backend of another checkout. `--only gateway` measures the
+ * memory of a gateway with `--objects 1000,10000` claims of 2 KiB.
  */
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -13,6 +15,7 @@ import { serviceNamespaceName } from "@klutch/api";
 import { UsageError, waitFor, wholeNumber } from "@klutch/kube-testing";
 import { describeLoginCalls, formatLogins, type LoginRecord, measureLogins } from "./fleet/connect.ts";
 import { disturb } from "./fleet/disturbances.ts";
+import { measureGatewayMemory } from "./fleet/gateway-memory.ts";
 import {
   firstClaim,
   type FleetKind,
@@ -26,7 +29,7 @@ import { type FleetClusterOptions, workNamespace } from "./fleet/app-cluster.ts"
 import { type FleetControlPlane, type FleetScope, startControlPlane } from "./fleet/control-plane.ts";
 import { steadyCost } from "./fleet/measure.ts";
 import { type Fleet, startFleet } from "./fleet/processes.ts";
-import { formatLines, formatSizes, formatWatches, type SizeRecord } from "./fleet/report.ts";
+import { formatGateway, formatLines, formatSizes, formatWatches, type SizeRecord } from "./fleet/report.ts";
 import { inParallel } from "./harness/api.ts";
 import { describeLoad, runBenchmark } from "./harness/program.ts";
 import { type Percentiles, percentiles } from "./harness/statistics.ts";
@@ -41,25 +44,51 @@ const defaults = {
   probes: 100,
   scope: "Namespaced",
   disturb: false,
+  gateway: false,
+  objects: "1000,10000",
   json: "",
   only: "",
   tree: "",
 };
 
 async function main(options: typeof defaults): Promise<void> {
-  const { apis, namespaces, steady } = options;
   const sizes = options.clusters.split(",").map((text) => wholeNumber("clusters", text));
   const scope = scopeOf(options.scope);
-  const kinds = fleetKinds(apis);
-  if (options.only !== "" && options.only !== "connect")
-    throw new UsageError(`--only must be connect, not "${options.only}"`);
+  const kinds = fleetKinds(options.apis);
+  if (!["", "connect", "gateway"].includes(options.only))
+    throw new UsageError(`--only must be connect or gateway, not "${options.only}"`);
   const checkout = options.tree === "" ? undefined : resolve(options.tree);
-  await using controlPlane = await startControlPlane(kinds, scope, checkout);
-  if (options.only === "connect") return await measureAllLogins(controlPlane, kinds, sizes);
-  await using fleet = await startFleet(controlPlane.cluster.url, options.processes);
+  if (options.only === "gateway") {
+    const objects = options.objects.split(",").map((text) => wholeNumber("objects", text));
+    return console.log(`\n${await measureGatewayMemory(objects)}\n`);
+  }
+  if (options.only === "connect") {
+    await using controlPlane = await startControlPlane(kinds, scope, { checkout });
+    return await measureAllLogins(controlPlane, kinds, sizes);
+  }
+  console.log(`${options.apis} APIs, ${options.namespaces} namespaces, scope ${scope}`);
+  const all: SizeRecord[] = [];
+  // Servers of their own: the memory of one that had more watches does not become less.
+  for (const isGated of options.gateway ? [false, true] : [false]) {
+    await using controlPlane = await startControlPlane(kinds, scope, { checkout, isGated });
+    await measureSizes(controlPlane, { ...options, sizes }, async (record) => {
+      all.push(record);
+      if (options.gateway) console.log(`\n${formatGateway(all)}\n`);
+      if (options.json !== "")
+        await writeFile(options.json, `${JSON.stringify({ options, records: all }, null, 1)}\n`);
+    });
+  }
+}
+
+async function measureSizes(
+  controlPlane: FleetControlPlane,
+  options: typeof defaults & { readonly sizes: readonly number[] },
+  onMeasured: (record: SizeRecord) => Promise<void>,
+): Promise<void> {
+  const { sizes, apis, namespaces, steady } = options;
+  await using fleet = await startFleet(controlPlane.url, options.processes);
   const names: string[] = [];
   const records: SizeRecord[] = [];
-  console.log(`${apis} APIs, ${namespaces} namespaces, scope ${scope}`);
   for (const size of sizes.toSorted((one, other) => one - other)) {
     const startedAt = performance.now();
     const fresh: FleetClusterOptions[] = [];
@@ -79,17 +108,18 @@ async function main(options: typeof defaults): Promise<void> {
     const cost = await steadyCost(controlPlane, fleet, { clusters: size, seconds: steady });
     const floor = await measureFloor(controlPlane, options.probes);
     const roundTrip = await measureRoundTrip(fleet, names, options.probes);
-    records.push({
+    const record: SizeRecord = {
       cost,
+      isGated: controlPlane.gateway !== undefined,
       loginSeconds: (boundAt - startedAt) / 1000,
       connectSeconds: (connectedAt - boundAt) / 1000,
       came: fresh.length,
       roundTrip,
       floor,
-    });
+    };
+    records.push(record);
     console.log(`\n${formatSizes(records)}\n`);
-    if (options.json !== "")
-      await writeFile(options.json, `${JSON.stringify({ options, records }, null, 1)}\n`);
+    await onMeasured(record);
   }
   const costs = records.map(({ cost }) => cost);
   const [smallest, largest] = [costs.at(0), costs.at(-1)];

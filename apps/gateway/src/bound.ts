@@ -1,6 +1,6 @@
 /** The resources that are bound, and Klutch's own that every app cluster watches. */
 import { apiServiceExports, apiServiceNamespaces, clusterBindings } from "@klutch/api";
-import type { KubeClient } from "@klutch/kube";
+import type { Clock, KubeClient } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
 import { Informer } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
@@ -24,6 +24,23 @@ export function exportNames(client: KubeClient, logger: Logger): Informer<KubeOb
     }),
     indexes: { [byName]: ({ metadata }) => [metadata.name ?? ""] },
   });
+}
+
+const longestWaitMs = 10_000;
+
+/**
+ * Resolves when the names are there, and after ten seconds without them: a gateway whose account may not read exports passes everything
+ * through, and a watch that came before the names would do so for minutes.
+ */
+export async function untilKnown(
+  names: Pick<Informer<KubeObject>, "whenSynced">,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const cancel = clock.schedule(longestWaitMs, late.resolve);
+  await Promise.race([names.whenSynced({ signal }), late.promise]).catch(() => undefined);
+  cancel();
 }
 
 /** Tells the resources that are answered from a cache. */

@@ -13,7 +13,7 @@ import {
   type WatchOptions,
 } from "@klutch/kube";
 import type { DynamicObject } from "@klutch/kube-core";
-import { waitFor } from "@klutch/kube-testing";
+import { TcpProxy, waitFor } from "@klutch/kube-testing";
 import { rawAnswers, tokenOf } from "./testing/raw.ts";
 import {
   clientOf,
@@ -329,4 +329,13 @@ test("more watches than one token may have are told to come back", async () => {
   await other.list(widgets, { namespace: "blue", resourceVersion: "0" });
   stop.abort();
   await waitFor("a place to be free", () => client.list(widgets, { namespace: "red" }));
+});
+
+test("a gateway whose exports are slow to come does not pass the first requests through", async () => {
+  await using wire = await TcpProxy.start(stage.cluster.url);
+  wire.delay(200);
+  await using fresh = await startGateway(stage, { exportsFrom: wire.url });
+  await using client = clientOf(red, fresh);
+  await client.list(widgets, { namespace: "red", resourceVersion: "0" });
+  assert.equal(await fresh.read("klutch_gateway_lists_total"), 1);
 });

@@ -11,7 +11,7 @@ import {
   type ServedCertificate,
 } from "@klutch/kube-runtime";
 import { createAuthority } from "./authority.ts";
-import { boundIn, exportNames } from "./bound.ts";
+import { boundIn, exportNames, untilKnown } from "./bound.ts";
 import { gatewayMetrics } from "./counts.ts";
 import { createGateway, type GatewayOptions } from "./gateway.ts";
 import type { HistoryBounds } from "./history.ts";
@@ -82,6 +82,7 @@ export function gatewayServer(options: GatewayServerOptions): Runnable {
         socket.on("close", () => sockets.delete(socket));
       });
       stack.defer(() => closed(server, sockets));
+      await untilKnown(names, clock, signal);
       await listening(server, listen);
       problem = undefined;
       options.onListening?.((server.address() as AddressInfo).port);

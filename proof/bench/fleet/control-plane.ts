@@ -5,9 +5,12 @@ import { join } from "node:path";
 import {
   aggregateToBackendLabel,
   apiServiceExportRequests,
+  apiServiceExports,
   apiServiceExportTemplates,
+  apiServiceNamespaces,
   backendClaimsRoleName,
   bindCrds,
+  clusterBindings,
   offerRules,
 } from "@klutch/api";
 import { ownProgram } from "@klutch/engines";
@@ -18,12 +21,14 @@ import {
   applyPolicies,
   type BackendProcess,
   followObjects,
+  type GatewayProcess,
   installKinds,
   installRights,
   objectOfType,
   type OwnCluster,
   startBackendProcess,
   startCluster,
+  startGatewayProcess,
 } from "@klutch/kube-testing";
 import { logIn, tenantKubeconfig } from "../../e2e/security/bound-fixture.ts";
 import { type FleetKind, hasStatus, probePrefix, providerSecrets, timedKind } from "./kinds.ts";
@@ -36,6 +41,10 @@ export interface FleetControlPlane extends AsyncDisposable {
   readonly cluster: OwnCluster;
   /** The backend that runs now. */
   readonly backend: BackendProcess;
+  /** Stands between agents and API server; undefined without one. */
+  readonly gateway: GatewayProcess | undefined;
+  /** The URL that agents have. */
+  readonly url: string;
   /** Makes a tenant to which all kinds are exported; gives back its kubeconfig. */
   bind(tenant: string): Promise<string>;
   /** Kills the backend and starts another; resolves when that is ready. */
@@ -47,12 +56,15 @@ const account = { namespace: "klutch-backend", name: "klutch-backend" };
 
 /**
  * Starts it with these kinds on offer. A status is written to each claim of the timed kind whose name says that it is a probe. `checkout` is
- * the folder of the backend's sources; rights and policies are always those of this tree.
+ * the folder of the backend's sources; rights and policies are always those of this tree. `isGated`: app clusters get a gateway's address.
  */
 export async function startControlPlane(
   kinds: readonly FleetKind[],
   scope: FleetScope,
-  checkout: string = tree,
+  {
+    checkout = tree,
+    isGated = false,
+  }: { readonly checkout?: string | undefined; readonly isGated?: boolean } = {},
 ): Promise<FleetControlPlane> {
   await using stack = new AsyncDisposableStack();
   // A cluster with a folder collects its garbage as one in production does: the figures of memory depend on it.
@@ -64,8 +76,17 @@ export async function startControlPlane(
   await installKinds(client, [...bindCrds, ...kinds.map(({ crd }) => crd)]);
   await installShipped(cluster);
   await offer(cluster, kinds);
+  const followed = [
+    apiServiceExports,
+    apiServiceNamespaces,
+    clusterBindings,
+    ...kinds.map(({ type }) => type),
+  ];
+  const gateway = isGated ? stack.use(await startGatewayProcess(cluster, { kinds: followed })) : undefined;
+  const url = gateway?.url ?? cluster.url;
   const kubeconfig = formatKubeconfig(await accountConfig(cluster, account));
   const flags = [
+    `--external-address=${url}`,
     "--control-plane-mode",
     `--consumer-scope=${scope}`,
     ...(checkout === tree ? [] : ["--bind-authorization=everyone"]),
@@ -80,6 +101,8 @@ export async function startControlPlane(
   const owned = stack.move();
   return {
     cluster,
+    gateway,
+    url,
     get backend() {
       return backend;
     },
@@ -87,7 +110,7 @@ export async function startControlPlane(
       // Behind the requests of all that came at the same time.
       await logIn(client, tenant, 600_000);
       for (const kind of kinds) await client.create(apiServiceExportRequests, requestOf(tenant, kind));
-      return await tenantKubeconfig(cluster, tenant);
+      return await tenantKubeconfig(cluster, tenant, url);
     },
     async restartBackend() {
       await backend.kill();

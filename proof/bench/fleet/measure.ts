@@ -25,16 +25,21 @@ export interface Cost {
   readonly apiServerRss: number;
   readonly etcdRss: number;
   readonly backendRss: number;
+  /** 0 without a gateway. */
+  readonly gatewayRss: number;
   /** MiB of live heap of the API server: half of the size at which it collects next. */
   readonly apiServerHeap: number;
   /** Percent of one processor. */
   readonly apiServerCpu: number;
   readonly etcdCpu: number;
   readonly backendCpu: number;
+  readonly gatewayCpu: number;
   /** All processes with agents and modelled app clusters together. */
   readonly agentsCpu: number;
   readonly agentsRss: number;
   readonly requestsPerMinute: number;
+  /** Watches that the gateway answers. */
+  readonly served: number;
   readonly watches: WatchCounts;
   /** MiB in use, revisions before the next compaction included. */
   readonly etcdSize: number;
@@ -45,6 +50,7 @@ interface Ticks {
   readonly apiServer: number;
   readonly etcd: number;
   readonly backend: number;
+  readonly gateway: number;
   readonly agents: number;
   readonly requests: number;
 }
@@ -60,9 +66,9 @@ export async function steadyCost(
   await sleep(seconds * 1000);
   const after = await ticksOf(controlPlane, fleet);
   const passed = (after.at - before.at) / 1000;
-  const cpu = (name: "apiServer" | "etcd" | "backend" | "agents"): number =>
+  const cpu = (name: Exclude<keyof Ticks, "at" | "requests">): number =>
     (100 * (after[name] - before[name])) / passed;
-  const { cluster, backend } = controlPlane;
+  const { cluster, backend, gateway } = controlPlane;
   const text = await metricsOf(controlPlane);
   const status: unknown = JSON.parse(await cluster.askEtcd("/v3/maintenance/status", {}));
   const inUse = Number(textAt(status, "dbSizeInUse") ?? textAt(status, "dbSize"));
@@ -71,13 +77,16 @@ export async function steadyCost(
     apiServerRss: memoryOf(cluster.apiServer.pid).rss,
     etcdRss: memoryOf(cluster.etcd.pid).rss,
     backendRss: memoryOf(backend.pid).rss,
+    gatewayRss: gateway === undefined ? 0 : memoryOf(gateway.pid).rss,
     apiServerHeap: (samplesOf(text, "go_memstats_next_gc_bytes")[0]?.value ?? 0) / 2 / 1024 ** 2,
     apiServerCpu: cpu("apiServer"),
     etcdCpu: cpu("etcd"),
     backendCpu: cpu("backend"),
+    gatewayCpu: cpu("gateway"),
     agentsCpu: cpu("agents"),
     agentsRss: fleet.pids.reduce((sum, pid) => sum + memoryOf(pid).rss, 0),
     requestsPerMinute: (60 * (after.requests - before.requests)) / passed,
+    served: await servedWatches(controlPlane),
     watches: watchesIn(text),
     etcdSize: inUse / 1024 ** 2,
   };
@@ -109,6 +118,12 @@ export async function openWatches(controlPlane: FleetControlPlane): Promise<numb
   return watchesIn(await metricsOf(controlPlane)).all;
 }
 
+async function servedWatches({ gateway }: FleetControlPlane): Promise<number> {
+  if (gateway === undefined) return 0;
+  const answer = await fetch(`${gateway.probeUrl}/metrics`);
+  return samplesOf(await answer.text(), "klutch_gateway_served_watches")[0]?.value ?? 0;
+}
+
 const checkSeconds = 5;
 const longestWaitSeconds = 60;
 
@@ -127,13 +142,14 @@ async function untilSteady(controlPlane: FleetControlPlane): Promise<void> {
 }
 
 async function ticksOf(controlPlane: FleetControlPlane, fleet: Fleet): Promise<Ticks> {
-  const { cluster, backend } = controlPlane;
+  const { cluster, backend, gateway } = controlPlane;
   const requests = requestsIn(await metricsOf(controlPlane));
   return {
     at: performance.now(),
     apiServer: cpuSecondsOf(cluster.apiServer.pid),
     etcd: cpuSecondsOf(cluster.etcd.pid),
     backend: cpuSecondsOf(backend.pid),
+    gateway: gateway === undefined ? 0 : cpuSecondsOf(gateway.pid),
     agents: fleet.pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0),
     requests,
   };

@@ -7,6 +7,8 @@ import type { Percentiles } from "../harness/statistics.ts";
 /** One size of the fleet. */
 export interface SizeRecord {
   readonly cost: Cost;
+  /** True when the agents went through a gateway. */
+  readonly isGated: boolean;
   /** Seconds that the logins of the app clusters that came took, and then their agents together. */
   readonly loginSeconds: number;
   readonly connectSeconds: number;
@@ -14,6 +16,25 @@ export interface SizeRecord {
   readonly roundTrip: Percentiles;
   /** Two bare writes through the same API server in the same minute, each of which is seen by a watch. */
   readonly floor: Percentiles;
+}
+
+/** Returns the table of the same sizes without and with a gateway, in the order in which they ran. */
+export function formatGateway(records: readonly SizeRecord[]): string {
+  const header = ["app clusters", "way", "watches of bound kinds", "all watches", "answered by the gateway"];
+  const more = ["API server", "gateway", "requests/min", "round trip p50 / p99", "floor p50 / p99"];
+  const rows = records.map(({ cost, isGated, roundTrip, floor }) => [
+    String(cost.clusters),
+    isGated ? "gateway" : "direct",
+    String(cost.watches.bound),
+    String(cost.watches.all),
+    String(cost.served),
+    `${cost.apiServerRss.toFixed(0)} MiB, ${cost.apiServerCpu.toFixed(1)} %`,
+    isGated ? `${cost.gatewayRss.toFixed(0)} MiB, ${cost.gatewayCpu.toFixed(1)} %` : "–",
+    cost.requestsPerMinute.toFixed(0),
+    `${roundTrip.p50.toFixed(0)} / ${roundTrip.p99.toFixed(0)} ms`,
+    `${floor.p50.toFixed(0)} / ${floor.p99.toFixed(0)} ms`,
+  ]);
+  return formatTable([...header, ...more], rows);
 }
 
 interface CostKind {

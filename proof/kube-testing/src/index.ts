@@ -32,6 +32,7 @@ export {
   seededFaults,
   seededRandom,
 } from "./model/faults.ts";
+export { type GatewayProcess, startGatewayProcess } from "./gateway-process.ts";
 export type { Json, JsonObject } from "./model/json.ts";
 export {
   anyObject,

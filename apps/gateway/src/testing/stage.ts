@@ -116,13 +116,18 @@ function exportObject(namespace: string): DynamicObject {
   );
 }
 
-/** Starts a gateway; disposing it stops it in order. */
+/** Starts a gateway; disposing it stops it in order. `exportsFrom`: URL at which it reads exports, by default the API server's own. */
 export async function startGateway(
   { cluster, account }: Pick<Stage, "cluster" | "account">,
-  options: Partial<Pick<GatewayServerOptions, "bounds" | "limits" | "keepRightsMs" | "listen">> = {},
+  {
+    exportsFrom = account.server,
+    ...options
+  }: Partial<Pick<GatewayServerOptions, "bounds" | "limits" | "keepRightsMs" | "listen">> & {
+    readonly exportsFrom?: string;
+  } = {},
 ): Promise<RunningGateway> {
   const runtime = systemRuntime({ logger: silentLogger, metrics: createMetrics() });
-  const client = createKubeClient(account, { userAgent: "klutch-gateway" });
+  const client = createKubeClient({ ...account, server: exportsFrom }, { userAgent: "klutch-gateway" });
   const certs = join(cluster.dataDir, "certs");
   const listening = Promise.withResolvers<number>();
   const stop = new AbortController();

@@ -48,7 +48,7 @@ export interface Fixture extends AsyncDisposable {
 /** Boots the clusters and, unless a real backend runs, the provider's answering machine for namespaces. */
 export async function startFixture(options: { readonly backend?: boolean } = {}): Promise<Fixture> {
   await using stack = new AsyncDisposableStack();
-  const [consumer, provider] = await Promise.all([leaseCluster({ appCluster: true }), leaseCluster()]);
+  const [consumer, provider] = await Promise.all([startAppCluster(), leaseCluster()]);
   stack.use(consumer);
   stack.use(provider);
   await installBindCrds(provider);
@@ -56,14 +56,20 @@ export async function startFixture(options: { readonly backend?: boolean } = {})
   const serving = options.backend === true ? undefined : serveNamespaces(provider, stop.signal);
   stack.defer(() => serving);
   stack.defer(() => stop.abort());
+  const owned = stack.move();
+  return { consumer, provider, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Leases an app cluster with the agent's rights and the namespace `app`. */
+export async function startAppCluster(): Promise<TestCluster> {
+  const consumer = await leaseCluster({ appCluster: true });
   await consumer.client.create(namespaces, {
     apiVersion: "v1",
     kind: "Namespace",
     metadata: { name: "app" },
   });
   await installRights(consumer.client, konnectorManifests({ image: "none" }));
-  const owned = stack.move();
-  return { consumer, provider, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return consumer;
 }
 
 /** A konnector that runs in this process. */

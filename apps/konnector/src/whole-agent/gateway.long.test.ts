@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { consumerNamespace, serviceNamespaceName } from "@klutch/api";
 import { gatewayServer } from "@klutch/gateway";
-import type { KubeClient } from "@klutch/kube";
 import { type DynamicObject, namespaces, secrets } from "@klutch/kube-core";
 import { readServedCertificate, systemRuntime } from "@klutch/kube-runtime";
 import { namespaceObject, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
 import { bindApi, startKonnector, testApi, widget } from "../testing/fixture.ts";
+import { openWatches } from "../testing/open-watches.ts";
 import { tenantNamespace } from "../testing/provider-side.ts";
 import { startTenantFixture } from "../testing/tenant-fixture.ts";
 
@@ -16,16 +16,6 @@ const apis = [testApi("widgets", "Widget"), testApi("gadgets", "Gadget")];
 const fixture = await startTenantFixture({ exported: apis });
 const { consumer, provider, cleanup } = fixture;
 const names = ["app", "shop", "mail"];
-
-/** Watches of the test's kinds that the control plane's API server holds open. */
-async function openWatches(client: KubeClient): Promise<number> {
-  const text = String(await client.request({ method: "GET", path: "/metrics" }));
-  let open = 0;
-  for (const line of text.split("\n"))
-    if (/^apiserver_longrunning_requests\{.*group="test\.klutch\.example".*verb="WATCH"/.test(line))
-      open += Number(line.split(" ").at(-1));
-  return open;
-}
 
 async function startGateway(): Promise<string> {
   const certs = join(provider.dataDir, "certs");
