@@ -16,7 +16,7 @@ test("the names of exports are waited for, and no longer than ten seconds", asyn
   await waiting;
 });
 
-test("existing names end the wait at once and leave no timer", async () => {
+test("names that have come end the wait at once and leave no timer", async () => {
   const clock = new VirtualClock();
   await untilKnown({ whenSynced: async () => undefined }, clock, signal);
   assert.equal(clock.nextDueAt, undefined);
