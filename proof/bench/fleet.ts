@@ -6,6 +6,8 @@
  *
  * `--only connect` logs `--clusters` new app clusters in at the same moment, one size after the other and without agents: seconds until they
  * have their rights, and requests for each of them. `--tree <folder>` takes the backend of another checkout.
+ *
+ * `--real 1,3,10` takes real API servers as app clusters, each with its own konnector process, instead of models.
  */
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -26,6 +28,7 @@ import { type FleetClusterOptions, workNamespace } from "./fleet/app-cluster.ts"
 import { type FleetControlPlane, type FleetScope, startControlPlane } from "./fleet/control-plane.ts";
 import { steadyCost } from "./fleet/measure.ts";
 import { type Fleet, startFleet } from "./fleet/processes.ts";
+import { measureReal } from "./fleet/real.ts";
 import { formatLines, formatSizes, formatWatches, type SizeRecord } from "./fleet/report.ts";
 import { inParallel } from "./harness/api.ts";
 import { describeLoad, runBenchmark } from "./harness/program.ts";
@@ -44,11 +47,13 @@ const defaults = {
   json: "",
   only: "",
   tree: "",
+  real: "",
 };
 
 async function main(options: typeof defaults): Promise<void> {
-  const { apis, namespaces, steady } = options;
-  const sizes = options.clusters.split(",").map((text) => wholeNumber("clusters", text));
+  const { apis, namespaces, steady, probes } = options;
+  const sizes = sizesOf("clusters", options.clusters);
+  const real = options.real === "" ? [] : sizesOf("real", options.real);
   const scope = scopeOf(options.scope);
   const kinds = fleetKinds(apis);
   if (options.only !== "" && options.only !== "connect")
@@ -56,6 +61,7 @@ async function main(options: typeof defaults): Promise<void> {
   const checkout = options.tree === "" ? undefined : resolve(options.tree);
   await using controlPlane = await startControlPlane(kinds, scope, checkout);
   if (options.only === "connect") return await measureAllLogins(controlPlane, kinds, sizes);
+  if (real.length > 0) return await measureReal(controlPlane, real, { apis, namespaces, steady, probes });
   await using fleet = await startFleet(controlPlane.cluster.url, options.processes);
   const names: string[] = [];
   const records: SizeRecord[] = [];
@@ -100,6 +106,10 @@ async function main(options: typeof defaults): Promise<void> {
   if (options.disturb) await disturb({ controlPlane, fleet, names });
   const { restarts } = await fleet.tell({});
   console.log(`agents, or parts of them, that ended by themselves: ${restarts}`);
+}
+
+function sizesOf(option: string, text: string): readonly number[] {
+  return text.split(",").map((size) => wholeNumber(option, size));
 }
 
 /** The first login is not measured: the code of a server that just started is not compiled yet. */
