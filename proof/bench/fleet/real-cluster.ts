@@ -4,6 +4,7 @@ import { join } from "node:path";
 import {
   apiServiceBindingCrd,
   apiServiceBindings,
+  boundApiRoleManifests,
   consumerNamespace,
   konnectorManifests,
   konnectorName,
@@ -24,7 +25,7 @@ import { prepareAgent } from "../harness/agent-process.ts";
 import { startFollowing, startStopwatch, type Stopwatch, within } from "../harness/stopwatch.ts";
 import { createBindings, workNamespace } from "./app-cluster.ts";
 import type { FleetControlPlane } from "./control-plane.ts";
-import { claimOf, firstClaim, hasStatus, timedKind } from "./kinds.ts";
+import { claimOf, firstClaim, fleetKinds, hasStatus, providerSecrets, timedKind } from "./kinds.ts";
 
 /** Says which app cluster to make. */
 export interface RealClusterOptions {
@@ -78,6 +79,12 @@ export async function startRealCluster(options: RealClusterOptions, upstream: Up
   const { client } = cluster;
   await installRights(client, konnectorManifests({ image: "none" }));
   await installKinds(client, [apiServiceBindingCrd]);
+  // The plugin makes these rights with a binding; the agent over a model needs none.
+  const accepted = [{ ...providerSecrets, state: "Accepted" }] as const;
+  for (const { type } of fleetKinds(apis)) {
+    const roles = boundApiRoleManifests({ group: type.group, resource: type.plural }, accepted);
+    await installRights(client, roles);
+  }
   const work = Array.from({ length: namespaces }, (_, index) => workNamespace(index));
   for (const namespace of work) await client.create(namespaceType, namespaceObject(namespace));
   const account = await accountConfig(cluster, { namespace: consumerNamespace, name: konnectorName });
