@@ -12,7 +12,7 @@ interface Figure {
 const tail = ({ p50, p99 }: Percentiles): readonly number[] => [p50, p99];
 
 const figures: readonly Figure[] = [
-  { name: "logins until rights on all APIs", unit: "s", of: ({ loginMs }) => [loginMs / 1000] },
+  { name: "logins, all APIs asked for", unit: "s", of: ({ loginMs }) => [loginMs / 1000] },
   {
     name: "connect, p50; max",
     unit: "s",
