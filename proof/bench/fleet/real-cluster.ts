@@ -70,7 +70,10 @@ export interface RealCluster extends AsyncDisposable {
 const limitMs = 240_000;
 
 /** Starts the servers; nothing is bound. */
-export async function startRealCluster(options: RealClusterOptions, upstream: Upstream): Promise<RealCluster> {
+export async function startRealCluster(
+  options: RealClusterOptions,
+  upstream: Upstream,
+): Promise<RealCluster> {
   await using stack = new AsyncDisposableStack();
   const { name, apis, namespaces, folder } = options;
   const dataDir = join(folder, name);
@@ -146,7 +149,8 @@ export async function startRealCluster(options: RealClusterOptions, upstream: Up
       const status = { status: { message: "done" } };
       const ofStatus = { subresource: "status" } as const;
       await upstream.controlPlane.cluster.client.mergePatch(timedKind.type, copy, status, ofStatus);
-      const down = (await within(returned, limitMs, `the status of ${name}'s ${ref.name}`, problem)) - reportedAt;
+      const down =
+        (await within(returned, limitMs, `the status of ${name}'s ${ref.name}`, problem)) - reportedAt;
       const gone = statuses.gone(key);
       await client.delete(timedKind.type, ref);
       await within(gone, limitMs, `the end of ${name}'s ${ref.name}`, problem);

@@ -1,6 +1,28 @@
 /** Figures of real app clusters as a table. */
 import { formatTable, type Percentiles } from "../harness/statistics.ts";
-import type { RealRecord } from "./real.ts";
+import type { Cost } from "./measure.ts";
+import type { ClaimTimes } from "./real-cluster.ts";
+
+/** Both ways of claims, in milliseconds. */
+export type Ways = Readonly<Record<keyof ClaimTimes, Percentiles>>;
+
+/** One size. */
+export interface RealRecord {
+  readonly cost: Cost;
+  /** The number of app clusters that came, all at once. */
+  readonly came: number;
+  /** Milliseconds until all of them had their first rights and had asked for all APIs. */
+  readonly loginMs: number;
+  /** Milliseconds from the start of each konnector until its bindings are Ready and its first claims in the control plane. */
+  readonly connect: Percentiles;
+  /** One claim at a time in the whole fleet, app clusters in turn. */
+  readonly alone: Ways;
+  /** One claim at a time in each app cluster, all of them at once. */
+  readonly together: Ways;
+  /** Median of the konnectors' resident MiB, and the largest. */
+  readonly konnectorRss: number;
+  readonly konnectorLargest: number;
+}
 
 interface Figure {
   readonly name: string;
@@ -25,7 +47,7 @@ const figures: readonly Figure[] = [
   {
     name: "konnector, median; largest",
     unit: "MiB",
-    of: ({ konnectorRss, konnectorPeak }) => [konnectorRss, konnectorPeak],
+    of: ({ konnectorRss, konnectorLargest }) => [konnectorRss, konnectorLargest],
   },
   { name: "API server of the control plane", unit: "MiB", of: ({ cost }) => [cost.apiServerRss] },
   { name: "its CPU time", unit: "%", of: ({ cost }) => [cost.apiServerCpu] },
@@ -45,7 +67,9 @@ export function formatReal(records: readonly RealRecord[]): string {
     const cells = records.map((record) => {
       const values = of(record);
       const text = `${values.map(short).join("; ")} ${unit}`.trim();
-      return record === first ? text : `${text} (${values.map((value, at) => ratio(value, base[at])).join("; ")})`;
+      return record === first
+        ? text
+        : `${text} (${values.map((value, at) => ratio(value, base[at])).join("; ")})`;
     });
     return [name, ...cells];
   });

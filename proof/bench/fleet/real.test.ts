@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { availableMemory, parseAvailable } from "../harness/process-memory.ts";
 import { percentiles } from "../harness/statistics.ts";
-import { missingMemory, type RealRecord } from "./real.ts";
-import { formatReal } from "./real-report.ts";
+import { missingMemory } from "./real.ts";
+import { formatReal, type RealRecord } from "./real-report.ts";
 
 const record = (clusters: number, factor: number): RealRecord => {
   const ways = { up: percentiles([10 * factor]), down: percentiles([20 * factor]) };
@@ -29,7 +29,7 @@ const record = (clusters: number, factor: number): RealRecord => {
     alone: ways,
     together: ways,
     konnectorRss: 90,
-    konnectorPeak: 95,
+    konnectorLargest: 95,
   };
 };
 

@@ -8,13 +8,13 @@ import { join } from "node:path";
 import { ownAgent } from "../harness/agent-process.ts";
 import { availableMemory, memoryOf } from "../harness/process-memory.ts";
 import { describeLoad } from "../harness/program.ts";
-import { median, type Percentiles, percentiles } from "../harness/statistics.ts";
+import { median, percentiles } from "../harness/statistics.ts";
 import { startStopwatch } from "../harness/stopwatch.ts";
 import type { FleetControlPlane } from "./control-plane.ts";
 import { timedKind } from "./kinds.ts";
-import { type Cost, steadyCost } from "./measure.ts";
+import { steadyCost } from "./measure.ts";
 import { type ClaimTimes, type RealCluster, startRealCluster, type Upstream } from "./real-cluster.ts";
-import { formatReal } from "./real-report.ts";
+import { formatReal, type RealRecord, type Ways } from "./real-report.ts";
 
 /** Sizes of a run. */
 export interface RealOptions {
@@ -24,27 +24,6 @@ export interface RealOptions {
   readonly steady: number;
   /** Claims to time at each size. */
   readonly probes: number;
-}
-
-/** Both ways of claims, in milliseconds. */
-export type Ways = Readonly<Record<keyof ClaimTimes, Percentiles>>;
-
-/** One size. */
-export interface RealRecord {
-  readonly cost: Cost;
-  /** The number of app clusters that came, all at once. */
-  readonly came: number;
-  /** Milliseconds until all of them had their first rights and had asked for all APIs. */
-  readonly loginMs: number;
-  /** Milliseconds from the start of each konnector until its bindings are Ready and its first claims in the control plane. */
-  readonly connect: Percentiles;
-  /** One claim at a time in the whole fleet, app clusters in turn. */
-  readonly alone: Ways;
-  /** One claim at a time in each app cluster, all of them at once. */
-  readonly together: Ways;
-  /** Median of the konnectors' resident MiB, and the largest. */
-  readonly konnectorRss: number;
-  readonly konnectorPeak: number;
 }
 
 /** MiB that an app cluster of real servers takes with its konnector, seen; and what the machine's other programs keep. */
@@ -98,7 +77,7 @@ export async function measureReal(
       alone,
       together,
       konnectorRss: median(memory.map(({ rss }) => rss)),
-      konnectorPeak: Math.max(...memory.map(({ rss }) => rss)),
+      konnectorLargest: Math.max(...memory.map(({ rss }) => rss)),
     });
     console.log(`\n${formatReal(records)}\nload ${describeLoad()}\n`);
   }

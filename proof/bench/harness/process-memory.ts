@@ -29,7 +29,7 @@ export function availableMemory(): number {
   return parseAvailable(readFileSync("/proc/meminfo", "utf8"));
 }
 
-/** Reads the text of `/proc/meminfo` (proc_meminfo(5)). Throws when it does not say what is available. */
+/** Reads the text of `/proc/meminfo` (proc_meminfo(5)). Throws without the line that says it. */
 export function parseAvailable(meminfo: string): number {
   const [, size] = /^MemAvailable:\s+(\d+) kB$/m.exec(meminfo) ?? [];
   if (size === undefined) throw new Error("/proc/meminfo has no line MemAvailable");
