@@ -8,6 +8,8 @@
  * `--only connect` logs `--clusters` new app clusters in at the same moment, one size after the other and without agents: seconds until they
  * have their rights, and requests for each of them. `--tree <folder>` takes the backend of another checkout. `--only gateway` measures the
  * memory of a gateway with `--objects 1000,10000` claims of 2 KiB.
+ *
+ * `--real 1,3,10` takes real API servers as app clusters, each with its own konnector process, instead of models.
  */
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -29,6 +31,7 @@ import { type FleetClusterOptions, workNamespace } from "./fleet/app-cluster.ts"
 import { type FleetControlPlane, type FleetScope, startControlPlane } from "./fleet/control-plane.ts";
 import { steadyCost } from "./fleet/measure.ts";
 import { type Fleet, startFleet } from "./fleet/processes.ts";
+import { measureReal } from "./fleet/real.ts";
 import { formatGateway, formatLines, formatSizes, formatWatches, type SizeRecord } from "./fleet/report.ts";
 import { inParallel } from "./harness/api.ts";
 import { describeLoad, runBenchmark } from "./harness/program.ts";
@@ -49,22 +52,29 @@ const defaults = {
   json: "",
   only: "",
   tree: "",
+  real: "",
 };
 
 async function main(options: typeof defaults): Promise<void> {
-  const sizes = options.clusters.split(",").map((text) => wholeNumber("clusters", text));
+  const sizes = sizesOf("clusters", options.clusters);
+  const real = options.real === "" ? [] : sizesOf("real", options.real);
   const scope = scopeOf(options.scope);
   const kinds = fleetKinds(options.apis);
   if (!["", "connect", "gateway"].includes(options.only))
     throw new UsageError(`--only must be connect or gateway, not "${options.only}"`);
   const checkout = options.tree === "" ? undefined : resolve(options.tree);
   if (options.only === "gateway") {
-    const objects = options.objects.split(",").map((text) => wholeNumber("objects", text));
+    const objects = sizesOf("objects", options.objects);
     return console.log(`\n${await measureGatewayMemory(objects)}\n`);
   }
   if (options.only === "connect") {
     await using controlPlane = await startControlPlane(kinds, scope, { checkout });
     return await measureAllLogins(controlPlane, kinds, sizes);
+  }
+  if (real.length > 0) {
+    const { apis, namespaces, steady, probes } = options;
+    await using controlPlane = await startControlPlane(kinds, scope, { checkout });
+    return await measureReal(controlPlane, real, { apis, namespaces, steady, probes });
   }
   console.log(`${options.apis} APIs, ${options.namespaces} namespaces, scope ${scope}`);
   const all: SizeRecord[] = [];
@@ -130,6 +140,10 @@ async function measureSizes(
   if (options.disturb) await disturb({ controlPlane, fleet, names });
   const { restarts } = await fleet.tell({});
   console.log(`agents, or parts of them, that ended by themselves: ${restarts}`);
+}
+
+function sizesOf(option: string, text: string): readonly number[] {
+  return text.split(",").map((size) => wholeNumber(option, size));
 }
 
 /** The first login is not measured: the code of a server that just started is not compiled yet. */

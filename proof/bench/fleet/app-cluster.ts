@@ -1,6 +1,6 @@
 /** One app cluster of the fleet: a model of an API server with the real agent, bound to every API, and one claim in each of its namespaces. */
 import { apiServiceBindingCrd, apiServiceBindings, consumerNamespace, kubeconfigKey } from "@klutch/api";
-import { isAlreadyExists, systemClock } from "@klutch/kube";
+import { isAlreadyExists, type KubeClient, systemClock } from "@klutch/kube";
 import {
   conditionsOf,
   customResourceDefinitions,
@@ -132,7 +132,7 @@ export async function startFleetCluster(options: FleetClusterOptions): Promise<F
   };
 }
 
-/** Creates the objects that a bind leaves in an app cluster, with the Secrets accepted. */
+/** Creates the objects that a bind leaves in an app cluster. */
 async function prepare(
   model: ApiServerModel,
   { kubeconfig, apis, namespaces }: FleetClusterOptions,
@@ -144,6 +144,14 @@ async function prepare(
       if (!isAlreadyExists(error)) throw error;
     });
   await client.create<KubeObject>(customResourceDefinitions, apiServiceBindingCrd);
+  await createBindings(client, { kubeconfig, apis });
+}
+
+/** Creates the tenant's credential and a binding of each API, with the Secrets accepted. */
+export async function createBindings(
+  client: KubeClient,
+  { kubeconfig, apis }: Pick<FleetClusterOptions, "kubeconfig" | "apis">,
+): Promise<void> {
   const ref = { namespace: consumerNamespace, name: kubeconfigKey };
   await client.create(secrets, secretObject(ref.namespace, ref.name, { [kubeconfigKey]: kubeconfig }));
   const permissionClaims = [{ ...providerSecrets, state: "Accepted" }];

@@ -58,7 +58,7 @@ interface Ticks {
 /** Waits until agents make few requests, then measures for a time. */
 export async function steadyCost(
   controlPlane: FleetControlPlane,
-  fleet: Fleet,
+  fleet: Pick<Fleet, "pids">,
   { clusters, seconds }: { readonly clusters: number; readonly seconds: number },
 ): Promise<Cost> {
   await untilSteady(controlPlane);
@@ -141,7 +141,7 @@ async function untilSteady(controlPlane: FleetControlPlane): Promise<void> {
   }
 }
 
-async function ticksOf(controlPlane: FleetControlPlane, fleet: Fleet): Promise<Ticks> {
+async function ticksOf(controlPlane: FleetControlPlane, fleet: Pick<Fleet, "pids">): Promise<Ticks> {
   const { cluster, backend, gateway } = controlPlane;
   const requests = requestsIn(await metricsOf(controlPlane));
   return {
