@@ -126,8 +126,8 @@ export const offers: Page<OfferRow> = {
         {row.plans.map(({ name, words, perMonth }) => (
           <li key={`${name} ${words}`}>
             <strong>{name}</strong>
-            {perMonth !== undefined && ` ${formatMoney(perMonth)} a month`}
-            {words !== "" && <span className="soft"> {words}</span>}
+            {perMonth !== undefined && `, ${formatMoney(perMonth)} a month`}
+            {words !== "" && <span className="soft">: {words}</span>}
           </li>
         ))}
       </ul>,
