@@ -13,6 +13,7 @@ const captured = "proof/e2e/kinds-seen.ts";
 /** By page and heading: the test, or the reason. */
 const typedBy: Readonly<Record<string, string>> = {
   "add-a-provider.md: Add a provider of databases": onServer,
+  "add-a-provider.md: Brokers without organisation and space": onServer,
   "add-a-service.md: *": wholeWay,
   "add-a-service.md: A table from a broker's catalog": "apps/cli/src/service/from-catalog.test.ts",
   "add-a-service.md: In this repository": "no: it changes this repository; npm test does both",

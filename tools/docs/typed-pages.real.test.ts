@@ -182,6 +182,11 @@ test("add-a-provider.md, several-brokers.md, install.md and gitops.md: health is
   assert.match(broker, /postgresql-eu-1 created\n[^]*clusterrole\S+klutch-regions created/);
   const health = await typesUnder("add-a-provider.md", "Add a provider of databases");
   assert.match(health, /^postgresql-service-broker /m);
+  await typesUnder("add-a-provider.md", "Brokers without organisation and space");
+  const config = "kubectl get providerconfigs.dataservices.anynines.com postgresql-service-broker";
+  const context: unknown = JSON.parse(await types(`${config} -o jsonpath='{.spec.context}'`));
+  const clusterID = await types("kubectl get namespace kube-system -o jsonpath='{.metadata.uid}'");
+  assert.deepEqual(context, { kind: "Namespace", clusterID });
   assert.match(await typesUnder("install.md", "Who may use them"), /rolebinding\S+developers created/);
   await typesUnder("gitops.md", "Argo CD");
   const map = await types("kubectl -n argocd get configmap argocd-cm -o jsonpath='{.data}'");
