@@ -73,24 +73,9 @@ export async function withContextHint<T>(
     const description =
       `${said}the platform team chooses by spec.context of ${shownConfig(managed)}, now ${settings.kind}, ` +
       "whether the broker gets organisation and space, a namespace, or neither";
-    const {
-      status,
-      error: word,
-      own,
-      retryAfterMs,
-      instanceUsable,
-      updateRepeatable,
-      requestIdentity,
-    } = error;
-    const kept = {
-      status,
-      error: word,
-      own,
-      retryAfterMs,
-      instanceUsable,
-      updateRepeatable,
-      requestIdentity,
-    };
-    throw new OsbError({ ...kept, description, action: "" });
+    const { status, error: word, own, requestIdentity } = error;
+    const { retryAfterMs, instanceUsable, updateRepeatable } = error;
+    const hints = { retryAfterMs, instanceUsable, updateRepeatable };
+    throw new OsbError({ status, error: word, own, requestIdentity, ...hints, description, action: "" });
   }
 }
