@@ -4,6 +4,7 @@ import type { Clock, KubeClient } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
 import { Informer } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
+import { inTime } from "./in-time.ts";
 
 /** Kinds that each konnector watches in its cluster namespace. */
 const own: ReadonlySet<string> = new Set(
@@ -37,10 +38,7 @@ export async function untilKnown(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const cancel = clock.schedule(longestWaitMs, late.resolve);
-  await Promise.race([names.whenSynced({ signal }), late.promise]).catch(() => undefined);
-  cancel();
+  await inTime(clock, longestWaitMs, names.whenSynced({ signal }));
 }
 
 /** Tells the resources that are answered from a cache. */

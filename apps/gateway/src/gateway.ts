@@ -11,6 +11,7 @@ import {
 } from "./exchange.ts";
 import { judgeHeaders } from "./headers.ts";
 import type { Cursor } from "./history.ts";
+import { inTime } from "./in-time.ts";
 import { type ListBytes, readList } from "./json-bytes.ts";
 import type { KindCache, KindNames } from "./kind-cache.ts";
 import type { Kinds } from "./kinds.ts";
@@ -140,7 +141,8 @@ async function answerFromCache(
   if (right !== "allowed") return "access";
   // Only app clusters that may read a kind make the gateway follow it.
   const cache = options.kinds.use({ group, version, plural });
-  if (!cache.synced) await soon(cache, options.clock);
+  // A watch that passes through stays apart for minutes.
+  if (!cache.synced) await inTime(options.clock, longestFillMs, cache.whenSynced());
   const { names } = cache;
   if (!cache.synced || names === undefined) return "unsynced";
   const { from } = request;
@@ -150,17 +152,6 @@ async function answerFromCache(
     return sendList(asked, cache, names, namespace);
   }
   return await sendWatch(options, asked, { request, cache, names, ask, watch });
-}
-
-/** Waits for a cache that is being filled: a watch that passes through stays apart for minutes. */
-async function soon(cache: KindCache, clock: Clock): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const cancel = clock.schedule(longestFillMs, resolve);
-    void cache.whenSynced().then(() => {
-      cancel();
-      resolve();
-    });
-  });
 }
 
 function sendList(

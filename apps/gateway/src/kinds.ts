@@ -55,8 +55,7 @@ export class Kinds implements AsyncDisposable {
     return [...this.#followed.values()].map(({ cache }) => cache);
   }
 
-  /** Ends caches that no one uses and, with `isServed`, those of kinds that are not bound any more. */
-  end(isUnwanted: (key: string) => boolean): void {
+  #end(isUnwanted: (key: string) => boolean): void {
     for (const [key, { stop }] of this.#followed)
       if (isUnwanted(key)) {
         this.#followed.delete(key);
@@ -71,14 +70,14 @@ export class Kinds implements AsyncDisposable {
       await clock.sleep(idleMs / 10, { signal }).catch(() => undefined);
       const nowMs = clock.monotonic();
       for (const followed of this.#followed.values()) if (followed.cache.watches > 0) followed.usedMs = nowMs;
-      this.end((key) => nowMs - (this.#followed.get(key)?.usedMs ?? nowMs) > idleMs);
+      this.#end((key) => nowMs - (this.#followed.get(key)?.usedMs ?? nowMs) > idleMs);
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(new Error("the gateway has stopped"));
     const all = [...this.#followed.values()];
-    this.end(() => true);
+    this.#end(() => true);
     await Promise.all([...all.map(({ done }) => done), this.#sweeping]);
   }
 }

@@ -5,6 +5,7 @@
 import type { Clock } from "@klutch/kube";
 import type { Right } from "./authority.ts";
 import type { Cursor } from "./history.ts";
+import { inTime } from "./in-time.ts";
 import type { KindNames } from "./kind-cache.ts";
 import { errorLine, expired, type Failure, unauthorized } from "./status.ts";
 
@@ -181,12 +182,7 @@ class WatchStream implements Disposable {
     const [only] = pieces;
     const isFast = sink.write(pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces));
     if (isFast || sink.signal.aborted) return;
-    const late = new AbortController();
-    const cancel = clock.schedule(slowestMs, () => late.abort());
-    const aborted = new Promise<void>((resolve) => late.signal.addEventListener("abort", () => resolve()));
-    await Promise.race([sink.drained(), aborted]);
-    cancel();
-    if (late.signal.aborted) this.#end ??= { how: "slow" };
+    if (!(await inTime(clock, slowestMs, sink.drained()))) this.#end ??= { how: "slow" };
   }
 
   #bookmark(resourceVersion: number, isEndOfInitial: boolean): Buffer {

@@ -167,6 +167,7 @@ export { withServiceTypes } from "./service-types.ts";
 export { checkSecretNameField, secretNameFieldOf } from "./secret-name-field.ts";
 export {
   isMonth,
+  monthAt,
   monthPattern,
   missingAnnotation,
   missingSince,

@@ -133,6 +133,11 @@ export function samePlan(one: UsedPlan, other: UsedPlan): boolean {
   return one.service === other.service && one.plan === other.plan && one.config === other.config;
 }
 
+/** Returns the month of a moment in milliseconds, `YYYY-MM` in UTC. */
+export function monthAt(moment: number): string {
+  return new Date(moment).toISOString().slice(0, 7);
+}
+
 /** Cuts an interval at the beginnings of months, in UTC. */
 export function monthsOf(
   from: number,
@@ -144,7 +149,7 @@ export function monthsOf(
   while (start < end) {
     const date = new Date(start * 1_000);
     const next = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1) / 1_000;
-    pieces.push({ month: date.toISOString().slice(0, 7), seconds: Math.min(next, end) - start });
+    pieces.push({ month: monthAt(start * 1_000), seconds: Math.min(next, end) - start });
     start = next;
   }
   return pieces.slice(-mostMonths);

@@ -12,6 +12,7 @@ export {
   type BudgetAmounts,
   type BudgetState,
   budgetSums,
+  nearPercent,
   budgetStateOf,
   type TenantSums,
 } from "./prices/budget.ts";
@@ -24,6 +25,7 @@ export {
   PriceBook,
   priceListKey,
   priceListName,
+  pricesNamespace,
   pricesAnnotation,
   readPriceList,
 } from "./prices/price-list.ts";

@@ -2,6 +2,7 @@
  * This month's bill of one process, for the console and for budgets, from the living instances, the ledgers of those that are gone, and prices. It is
  * calculated when someone looks, at most once a minute. Prices with a fault cost nothing here, and a damaged ledger is left out; the log names them.
  */
+import { monthAt } from "@klutch/api";
 import type { Clock } from "@klutch/kube";
 import { type Bill, billOf, type BillLine, type DamagedLedger, type Recorded } from "@klutch/services/prices";
 import type { Logger } from "@klutch/telemetry";
@@ -27,24 +28,22 @@ export interface Month {
   readonly isWhole: boolean;
 }
 
+/** Parts of the bill. */
+export interface MonthBillParts {
+  readonly sources: CostSources;
+  readonly prices: Prices;
+  readonly logger: Pick<Logger, "error">;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
+}
+
 /** Calculates it. */
 export class MonthBill {
-  readonly #parts: {
-    readonly sources: CostSources;
-    readonly prices: Prices;
-    readonly logger: Pick<Logger, "error">;
-    readonly clock: Pick<Clock, "now" | "monotonic">;
-  };
+  readonly #parts: MonthBillParts;
   #current: Month | undefined;
   #nextAt = Number.NEGATIVE_INFINITY;
   #told = "";
 
-  constructor(parts: {
-    readonly sources: CostSources;
-    readonly prices: Prices;
-    readonly logger: Pick<Logger, "error">;
-    readonly clock: Pick<Clock, "now" | "monotonic">;
-  }) {
+  constructor(parts: MonthBillParts) {
     this.#parts = parts;
   }
 
@@ -61,7 +60,7 @@ export class MonthBill {
   #calculate(isWhole: boolean): Month {
     const { sources, prices, clock } = this.#parts;
     const now = clock.now();
-    const month = new Date(now).toISOString().slice(0, 7);
+    const month = monthAt(now);
     const { book, fault } = prices;
     const recorded: Recorded = {
       instances: sources.instances.flatMap((one) => [...one.list()]),
@@ -70,7 +69,7 @@ export class MonthBill {
     };
     const next = monthAfter(now);
     const billUntil = (moment: number): Bill =>
-      billOf(recorded, book, { since: month, until: monthText(next), now: moment });
+      billOf(recorded, book, { since: month, until: monthAt(next), now: moment });
     const { lines, damaged } = billUntil(now);
     const names = damaged.slice(0, mostNamed).map(({ name, fault: of }) => `UsageLedger ${name}: ${of}`);
     const more = damaged.length > mostNamed ? [`${damaged.length - mostNamed} more`] : [];
@@ -93,8 +92,4 @@ export class MonthBill {
 function monthAfter(now: number): number {
   const date = new Date(now);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
-}
-
-function monthText(at: number): string {
-  return new Date(at).toISOString().slice(0, 7);
 }

@@ -1,5 +1,5 @@
 /** Prices of plans, as the operator's list and the tables in the control plane say them at this moment. A list with a fault gives no price at all. */
-import { plainText } from "@klutch/api";
+import { monthAt, plainText } from "@klutch/api";
 import type { Clock } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
 import {
@@ -90,7 +90,7 @@ export class Prices {
   }
 
   #month(): string {
-    return new Date(this.#clock.now()).toISOString().slice(0, 7);
+    return monthAt(this.#clock.now());
   }
 
   #current(): Priced {

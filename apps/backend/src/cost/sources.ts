@@ -12,11 +12,8 @@ import {
 import type { KubeClient } from "@klutch/kube";
 import { configMaps, type DynamicObject, type KubeObject, type ResourceType } from "@klutch/kube-core";
 import { Informer, type InformerOptions, type ManagedCache } from "@klutch/kube-runtime";
-import { compositionType, priceListName, pricesAnnotation } from "@klutch/services/prices";
+import { compositionType, priceListName, pricesAnnotation, pricesNamespace } from "@klutch/services/prices";
 import type { Logger } from "@klutch/telemetry";
-
-/** Namespace of the ConfigMap with the operator's prices. */
-const pricesNamespace = "crossplane-system";
 
 /** Objects that a bill is made of; an informer each in a backend. */
 export interface CostSources {

@@ -1,13 +1,12 @@
 /** Puts a budget report into the condition and the status of a Tenant, and finds out what an Event has to tell. No I/O. */
 import { plainText, type Tenant, type TenantStatus } from "@klutch/api";
 import { falseCondition, type NewCondition, trueCondition } from "@klutch/kube-core";
+import { nearPercent } from "@klutch/services/prices";
 import type { BudgetReport } from "../controller-context.ts";
 
 const withinBudgetType = "WithinBudget";
 /** Names in one message. */
 const mostNames = 5;
-/** The share of a budget of which the first Event tells. */
-const nearPercent = 80;
 
 /** Returns the condition. */
 export function withinBudget({ month, state, fault }: BudgetReport): NewCondition {

@@ -2,7 +2,7 @@
  * Compares budgets of Tenants with this month's bill, in the process that holds the lease, at most once a minute. Usage is watched only while a
  * Tenant has a budget. A budget warns, and stops nothing (designs/0029).
  */
-import { type Tenant, type TenantBudget, tenantName } from "@klutch/api";
+import { monthAt, type Tenant, type TenantBudget, tenantName } from "@klutch/api";
 import type { Clock } from "@klutch/kube";
 import { type Runnable, untilAborted } from "@klutch/kube-runtime";
 import { budgetStateOf, budgetSums, type TenantSums } from "@klutch/services/prices";
@@ -57,7 +57,7 @@ export class Budgets implements Runnable, KnownBudgets {
 
   #report(sums: Sums | "unread", namespace: string, budget: TenantBudget): BudgetReport {
     if (sums === "unread") {
-      const month = new Date(this.#clock.now()).toISOString().slice(0, 7);
+      const month = monthAt(this.#clock.now());
       return { month, state: { kind: "unread" }, fault: undefined };
     }
     const { month, fault, now, projected } = sums;

@@ -1,6 +1,6 @@
 /** Marks tenants whose budget of this month is nearly spent, or spent. No I/O. */
 import { plainText, type Tenant, tenantName } from "@klutch/api";
-import { type BillLine, budgetStateOf, budgetSums } from "@klutch/services";
+import { type BillLine, budgetStateOf, budgetSums, nearPercent } from "@klutch/services";
 
 /** A tenant with a budget beside this month's lines; the names of its fields are those of `-o json`. */
 export interface BudgetMark {
@@ -38,7 +38,7 @@ export function budgetMarks(
         return [{ tenant, month, state: "unknown", why: `${what} ${names.join(", ")}` }];
       }
       const { kind, spent, budget, currency, percent } = state;
-      const word = kind === "over" ? "over" : percent >= 80 ? "near" : "within";
+      const word = kind === "over" ? "over" : percent >= nearPercent ? "near" : "within";
       return [{ tenant, month, state: word, spent, budget, currency, percent }];
     })
     .toSorted((one, other) => (one.tenant < other.tenant ? -1 : 1));

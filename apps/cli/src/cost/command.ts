@@ -1,5 +1,6 @@
 /** `klutch cost` and its flags: what the databases of a control plane cost. */
 import {
+  monthAt,
   namespacedServiceInstances,
   plainText,
   type ServiceInstance,
@@ -11,7 +12,7 @@ import {
 } from "@klutch/api";
 import { isForbidden } from "@klutch/kube";
 import { type KubeObject, namespaces } from "@klutch/kube-core";
-import { type BillLine, billOf, type DamagedLedger } from "@klutch/services";
+import { type BillLine, billOf, type DamagedLedger, pricesNamespace } from "@klutch/services";
 import { Command } from "commander";
 import type { CommandTools } from "../command-tools.ts";
 import type { CliContext } from "../context.ts";
@@ -50,7 +51,7 @@ export function costCommand(context: CliContext, tools: CommandTools): Command {
       collected,
     )
     .option("--prices <file>", "price list to use instead of the control plane's")
-    .option("--prices-namespace <name>", "namespace of the ConfigMap klutch-prices", "crossplane-system")
+    .option("--prices-namespace <name>", "namespace of the ConfigMap klutch-prices", pricesNamespace)
     .option("-o, --output <format>", `output format: ${costFormats.join(", ")}`)
     .addHelpText("after", exitCodes)
     .action(async () => {
@@ -58,7 +59,7 @@ export function costCommand(context: CliContext, tools: CommandTools): Command {
       const { since, until, tenant, prices, pricesNamespace } = values;
       await cost(context, {
         ...commonOptions(values, context.env),
-        since: monthOf(since, "--since") ?? new Date(context.clock.now()).toISOString().slice(0, 7),
+        since: monthOf(since, "--since") ?? monthAt(context.clock.now()),
         until: monthOf(until, "--until"),
         tenants: Array.isArray(tenant) ? tenant.map(String) : [],
         prices: typeof prices === "string" ? prices : undefined,
@@ -88,7 +89,7 @@ async function cost(context: CliContext, options: CostOptions): Promise<void> {
   const bill = billOf({ instances, ledgers, namespaces: spaces }, book, { since, until, now });
   const isMeant = (tenant: string): boolean => tenants.length === 0 || tenants.includes(tenant);
   const lines = bill.lines.filter(({ tenant }) => isMeant(tenant));
-  const month = new Date(now).toISOString().slice(0, 7);
+  const month = monthAt(now);
   const isNow = since <= month && (until === undefined || month < until);
   const owners = isNow ? await readBudgets(context, cluster) : [];
   const marks = budgetMarks(

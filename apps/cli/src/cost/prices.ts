@@ -41,7 +41,7 @@ async function configMapOf(
 }
 
 /** Runs a calculation, and words its `PriceError` for the person who typed the command. */
-export function calculated<T>(calculate: () => T): T {
+function calculated<T>(calculate: () => T): T {
   try {
     return calculate();
   } catch (cause) {

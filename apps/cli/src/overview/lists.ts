@@ -47,8 +47,6 @@ export async function lookAtClusters(
   return lookOf(clusterRows(bindings, all, context.clock.now()), clusterColumns, format);
 }
 
-/** Namespace of the operator's price list. */
-const pricesNamespace = "crossplane-system";
 const noPrices: PricesOf = () => [];
 
 /** Reads the templates. */
@@ -62,8 +60,7 @@ export async function lookAtOffers(
   // The short table and the names show no prices, so nothing is read for them.
   const showsPrices = format !== undefined && format !== "name";
   const apis = templates.map(({ spec }) => crdNameOf(spec.APIServiceSelector));
-  const from = { namespace: pricesNamespace, apis };
-  const pricesOf = showsPrices ? await readOfferPrices(context, cluster, from) : noPrices;
+  const pricesOf = showsPrices ? await readOfferPrices(context, cluster, apis) : noPrices;
   return lookOf(offerRows(templates, pricesOf), offerColumns, format);
 }
 

@@ -1,8 +1,8 @@
 /** Prices of offered plans, as lists show them. */
-import type { SessionPrice } from "@klutch/api";
+import { monthAt, type SessionPrice } from "@klutch/api";
 import { customResourceDefinitions, type KubeObject } from "@klutch/kube-core";
 import { isForbidden } from "@klutch/kube";
-import { offeredNames, offeredPrices } from "@klutch/services";
+import { offeredNames, offeredPrices, pricesNamespace } from "@klutch/services";
 import type { CliContext } from "../context.ts";
 import { readPrices } from "../cost/prices.ts";
 import { CliError } from "../errors.ts";
@@ -29,11 +29,11 @@ export type PricesOf = (api: string) => readonly SessionPrice[];
 export async function readOfferPrices(
   context: CliContext,
   cluster: ControlPlane,
-  { namespace, apis }: { readonly namespace: string; readonly apis: readonly string[] },
+  apis: readonly string[],
 ): Promise<PricesOf> {
   try {
-    const book = await readPrices(context, cluster, { path: undefined, namespace });
-    const month = new Date(context.clock.now()).toISOString().slice(0, 7);
+    const book = await readPrices(context, cluster, { path: undefined, namespace: pricesNamespace });
+    const month = monthAt(context.clock.now());
     const prices = new Map<string, readonly SessionPrice[]>();
     // One after the other: a control plane has hundreds of kinds, and offers few.
     for (const name of new Set(apis)) {

@@ -1,5 +1,5 @@
 /** Tells metrics what the existing instances cost per hour, by the operator's price list. */
-import { missingSince, type ServiceInstance, usageOf } from "@klutch/api";
+import { missingSince, monthAt, type ServiceInstance, usageOf } from "@klutch/api";
 import { isForbidden, type KubeClient, parseYaml } from "@klutch/kube";
 import { configMaps, type DynamicObject, textAt } from "@klutch/kube-core";
 import { Controller, type Reconcile, type Runtime } from "@klutch/kube-runtime";
@@ -82,7 +82,7 @@ export function costsOf(
 ): readonly Sample<CostLabel>[] {
   if (prices.length === 0) return [];
   const book = new PriceBook(prices);
-  const month = new Date(now).toISOString().slice(0, 7);
+  const month = monthAt(now);
   const sums = new Map<string, { readonly labels: Record<CostLabel, string>; readonly micros: bigint }>();
   const add = (labels: Record<CostLabel, string>, micros: bigint): void => {
     const key = JSON.stringify(labels);

@@ -51,6 +51,9 @@ export type BudgetState =
   /** The Tenant's field is not what its schema asks for, as where the kind is of an earlier release. */
   | { readonly kind: "invalid"; readonly fault: string };
 
+/** Share of a budget, in percent, from which it is nearly spent. */
+export const nearPercent = 80;
+
 /** Largest number of a percentage that is shown. */
 const mostPercent = 1_000_000n;
 

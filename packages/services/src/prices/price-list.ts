@@ -33,6 +33,8 @@ export interface PlanPrice {
 export const priceListKind = "PriceList";
 /** ConfigMap of the operator's prices, in the namespace of Crossplane; its key is `priceListKey`. */
 export const priceListName = "klutch-prices";
+/** Namespace of that ConfigMap, unless a provider runs elsewhere. */
+export const pricesNamespace = "crossplane-system";
 export const priceListKey = "prices.yaml";
 /** Annotation by which a Composition carries the prices of its table. */
 export const pricesAnnotation = "klutch.anynines.com/prices";
