@@ -134,12 +134,7 @@ function sizesOf(type: ServiceType): readonly (readonly [string, Size])[] {
   ];
 }
 
-const serverWords: Readonly<
-  Record<
-    Exclude<ServiceType, "postgresql" | "objectstorage" | "mongodb" | "messaging" | "search" | "logme2">,
-    string
-  >
-> = {
+const serverWords: Readonly<Record<"mariadb" | "keyvalue" | "prometheus", string>> = {
   mariadb: "MariaDB server",
   keyvalue: "key-value server",
   prometheus: "Prometheus server",
