@@ -21,9 +21,14 @@ import {
   roleBindings,
   serviceAccounts,
 } from "@klutch/kube-core";
-import { namespaceObject, objectOfType, serviceAccountObject, waitFor } from "@klutch/kube-testing";
+import {
+  namespaceObject,
+  objectOfType,
+  serverMetrics,
+  serviceAccountObject,
+  waitFor,
+} from "@klutch/kube-testing";
 import { callKey } from "../harness/api.ts";
-import { largeMetrics } from "../harness/large-metrics.ts";
 import { samplesOf } from "../harness/metrics-text.ts";
 import { cpuSecondsOf } from "../harness/process-memory.ts";
 import { formatTable, type Percentiles, percentiles } from "../harness/statistics.ts";
@@ -151,7 +156,7 @@ interface Counters {
 
 async function countersOf({ cluster, backend }: FleetControlPlane): Promise<Counters> {
   const calls = new Map<string, number>();
-  for (const { labels, value } of samplesOf(await largeMetrics(cluster), "apiserver_request_total")) {
+  for (const { labels, value } of samplesOf(await serverMetrics(cluster), "apiserver_request_total")) {
     const { verb = "", group = "", resource = "", subresource = "", code = "" } = labels;
     add(calls, callKey(verb, { group, plural: resource }, code, subresource), value);
   }

@@ -1,7 +1,7 @@
 /** Reads the fleet's cost off the machine and the API server, at one moment and over a steady time. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { textAt } from "@klutch/kube-core";
-import { largeMetrics } from "../harness/large-metrics.ts";
+import { serverMetrics } from "@klutch/kube-testing";
 import { samplesOf } from "../harness/metrics-text.ts";
 import { cpuSecondsOf, memoryOf } from "../harness/process-memory.ts";
 import type { FleetControlPlane } from "./control-plane.ts";
@@ -161,5 +161,5 @@ function requestsIn(text: string): number {
 }
 
 function metricsOf({ cluster }: FleetControlPlane): Promise<string> {
-  return largeMetrics(cluster);
+  return serverMetrics(cluster);
 }

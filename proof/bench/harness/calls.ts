@@ -1,6 +1,6 @@
 /** Counts the agent's calls between two moments from the API servers' own counters, and knows by them when it has nothing left to do. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { TestCluster } from "@klutch/kube-testing";
+import { serverMetrics, type TestCluster } from "@klutch/kube-testing";
 import { type BenchApi, callKey } from "./api.ts";
 import { samplesOf } from "./metrics-text.ts";
 
@@ -19,7 +19,7 @@ export interface CallSnapshot {
 
 /** Reads the counters. Costs the server some ten milliseconds of CPU: not while something is being timed. */
 export async function snapshotCalls(cluster: TestCluster, api: BenchApi): Promise<CallSnapshot> {
-  const text = String(await cluster.client.request({ method: "GET", path: "/metrics" }));
+  const text = await serverMetrics(cluster);
   const byKind = new Map<string, number>();
   for (const { labels, value } of samplesOf(text, "apiserver_request_total")) {
     const { verb = "", group = "", resource = "", subresource = "", code = "" } = labels;

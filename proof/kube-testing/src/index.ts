@@ -57,6 +57,7 @@ export {
 export { missingForOwnNetwork } from "./own-network.ts";
 export { nopResources, startProviderNop } from "./provider-nop.ts";
 export { writeSecretVolume } from "./secret-volume.ts";
+export { serverMetrics } from "./server-metrics.ts";
 export { type ConnectionOrigin, TcpProxy } from "./tcp-proxy.ts";
 export { VirtualClock } from "./virtual-clock.ts";
 export { waitFor, type WaitOptions } from "./wait-for.ts";

@@ -230,7 +230,7 @@ test("two tenants with three namespaces and two APIs cost the API server one wat
   await nothingOfAnotherTenant();
   await waitFor(
     "the API server to hold one watch of each kind",
-    async () => (await openWatches(provider.client)) === apis.length,
+    async () => (await openWatches(provider)) === apis.length,
     patience,
   );
   const text = await (await fetch(`${gateway.probeUrl}/metrics`)).text();
@@ -259,7 +259,7 @@ test("a gateway that is killed while claims are edited, created and deleted lose
       async () => (await upstream(claim)) === undefined && seenBy(claim) === undefined,
       patience,
     );
-  assert.equal(await openWatches(provider.client), apis.length);
+  assert.equal(await openWatches(provider), apis.length);
 });
 
 test("an API server that is killed and started again behind the gateway loses nothing", async () => {
@@ -271,5 +271,5 @@ test("an API server that is killed and started again behind the gateway loses no
   await untilThrough("kept", size);
   await untilThrough("fresh", 1);
   await nothingOfAnotherTenant();
-  assert.equal(await openWatches(provider.client), apis.length);
+  assert.equal(await openWatches(provider), apis.length);
 });

@@ -65,7 +65,7 @@ test("a konnector syncs through the gateway, and the API server holds one watch 
     await using _agent = await startKonnector(fixture);
     for (const { name } of apis) await bindApi(fixture, name, kubeconfig);
     await claimsGoUpAndStatusComesDown("through");
-    assert.equal(await openWatches(provider.client), apis.length);
+    assert.equal(await openWatches(provider), apis.length);
   }
   const secret = { namespace: consumerNamespace, name: "kubeconfig-test" };
   const data = { kubeconfig: Buffer.from(fixture.kubeconfig).toString("base64") };
@@ -73,5 +73,5 @@ test("a konnector syncs through the gateway, and the API server holds one watch 
   await using _agent = await startKonnector(fixture, { identity: "second" });
   await claimsGoUpAndStatusComesDown("past");
   // The gateway still follows the kinds for some minutes.
-  assert.equal(await openWatches(provider.client), apis.length + apis.length * names.length);
+  assert.equal(await openWatches(provider), apis.length + apis.length * names.length);
 });

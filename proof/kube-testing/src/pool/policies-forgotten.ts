@@ -5,10 +5,6 @@
  * one namespace that is never made, and each has a name of its own, because an informer may still know the last one.
  */
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
-import { get } from "node:https";
-import { createInterface } from "node:readline";
 import { type ClusterConfig, isForbidden, isInvalid, type KubeClient } from "@klutch/kube";
 import {
   type DynamicObject,
@@ -20,6 +16,7 @@ import {
   validatingAdmissionPolicyBindings,
 } from "@klutch/kube-core";
 import { namespaceObject, objectOfType } from "../objects.ts";
+import { serverMetrics } from "../server-metrics.ts";
 import { waitFor } from "../wait-for.ts";
 
 const marked = "klutch-pool-marked";
@@ -61,15 +58,8 @@ export interface PolicedCluster {
 }
 
 /** Reads the counters. etcd does not tell of a policy that was deleted again, although the server may still obey it. */
-export async function policyWrites({ config }: PolicedCluster): Promise<PolicyWrites> {
-  const token = config.auth.kind === "token" ? config.auth.token.reveal() : "";
-  const headers = { authorization: `Bearer ${token}` };
-  // The metrics of a server at work exceed what a client of ours reads.
-  const asked = get(new URL("/metrics", config.server), { ca: config.ca, headers, agent: false });
-  const [answer] = (await once(asked, "response")) as [IncomingMessage];
-  if (answer.statusCode !== 200) throw new Error(`/metrics answered ${answer.statusCode}`);
-  const lines: string[] = [];
-  for await (const line of createInterface({ input: answer })) if (writeCounter.test(line)) lines.push(line);
+export async function policyWrites(cluster: PolicedCluster): Promise<PolicyWrites> {
+  const lines = (await serverMetrics(cluster)).split("\n").filter((line) => writeCounter.test(line));
   return plugins.map(({ types }) =>
     lines.filter((line) => types.some(({ plural }) => line.includes(`resource="${plural}"`))).join("\n"),
   );
