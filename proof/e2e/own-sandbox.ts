@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { cacheFolder, removeDataHome, watchedArguments } from "@klutch/engines";
 import { deployments } from "@klutch/kube-core";
 import { createKubeClient, type KubeClient, type KubeClientOptions, loadKubeconfig } from "@klutch/kube";
-import { waitFor } from "@klutch/kube-testing";
+import { untilServed, waitFor } from "@klutch/kube-testing";
 import { bindApis, type CliFiles, dataHomes } from "@klutch/launcher";
 
 /** Disposing it ends the sandbox and removes everything that it made. */
@@ -74,6 +74,11 @@ export async function startAt(
         const wanted = plurals.filter((one) => !bound.has(one));
         if (wanted.length === 0) return;
         await bindApis(cliFilesIn(folder), "appA", backendUrlIn(sandbox.printed()), wanted);
+        // The plugin ends before the konnector has brought the kinds.
+        const path = join(folder, "app-a.kubeconfig");
+        await using appA = createKubeClient(await loadKubeconfig({ path }));
+        const kinds = wanted.map((one) => (one.includes(".") ? one : `${one}.anynines.com`));
+        for (const kind of kinds) await untilServed(appA, kind);
         for (const plural of wanted) bound.add(plural);
       };
       const done = binding.then(bindAll);

@@ -82,8 +82,8 @@ export async function startProviderKubernetes(options: ProviderKubernetesOptions
   return stack.move();
 }
 
-/** Takes the port of the webhook server, once it is free. */
-async function webhookTurn(): Promise<ReservedPorts> {
+/** Takes the port of the webhook server, which other providers of Crossplane have too, once it is free. */
+export async function webhookTurn(): Promise<ReservedPorts> {
   const description = `port ${webhookPort}, which provider-kubernetes needs, to be free`;
   return waitFor(description, () => reservePort(webhookPort), { timeoutMs: 300_000 });
 }

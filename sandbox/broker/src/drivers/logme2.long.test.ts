@@ -116,9 +116,13 @@ test("after a crash of the server the drain has the same address, and no message
 
 test("an instance that is dropped ends its senders, and leaves no port and no folder", async () => {
   const socket = await open(sender);
-  const closed = once(socket, "close");
+  const { hostname, port } = drainOf(sender);
+  const silent = connectPlain(Number(port), hostname);
+  await once(silent, "connect");
+  silent.resume().on("error", () => undefined);
+  const closed = [socket, silent].map((each) => once(each, "close"));
   await servers.drop(logs);
-  await closed;
+  await Promise.all(closed);
   for (const url of [drainOf(sender), new URL(String(sender["host"]))])
     assert.ok(await isPortFree(Number(url.port), "127.0.0.1"), url.protocol);
   await assert.rejects(pidIn(servers.homeOf("logs")), /no server works in/);

@@ -1,6 +1,7 @@
 /** Logs: an OpenSearch server for each instance, and a listener for syslog by TLS, which writes each day's messages to an index of its own. */
 import { once } from "node:events";
 import { readFile, rm } from "node:fs/promises";
+import type { Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createServer, type TLSSocket } from "node:tls";
@@ -73,6 +74,7 @@ async function listen(place: Place, now: () => Date): Promise<Session[typeof Sym
   const { port } = stack.use(await portOf(place));
   await recordPort(place, port);
   const [cert, key] = await Promise.all([readFile(tls.certificate), readFile(tls.key)]);
+  const connections = new Set<Socket>();
   const senders = new Set<TLSSocket>();
   const stop = new AbortController();
   const waitingFile = join(place.home, syslogFolder, "waiting");
@@ -94,6 +96,11 @@ async function listen(place: Place, now: () => Date): Promise<Session[typeof Sym
       .on("error", () => socket.destroy())
       .on("close", () => senders.delete(socket));
   });
+  // A sender is connected before the handshake ends here, so those that are to end are counted from the start.
+  server.on("connection", (socket: Socket) => {
+    connections.add(socket);
+    socket.on("close", () => connections.delete(socket));
+  });
   server.maxConnections = mostSenders;
   server.listen(port, reach.listen);
   await once(server, "listening");
@@ -101,7 +108,7 @@ async function listen(place: Place, now: () => Date): Promise<Session[typeof Sym
   stack.defer(async () => {
     stop.abort();
     server.close();
-    for (const sender of senders) sender.destroy();
+    for (const connection of connections) connection.destroy();
     await written;
     await writeOwn(waitingFile, writer.waiting.join("\n"));
   });

@@ -164,12 +164,16 @@ export class MessagingDriver implements Driver {
     const record = await readRecord(home);
     const [amqp, management] = record === undefined ? [] : await this.#ports();
     // The server's own process holds the port of AMQP; this one holds the others.
-    const kept = await dataServers.keepPort(reach, management, await recordedPorts(root));
+    const except = await recordedPorts(root);
+    const kept = await dataServers.keepPort(reach, management, except);
     stack.use(kept);
-    const inside: ReservedPorts = stack.use(await reservePorts(2));
+    const inside: ReservedPorts = stack.use(await reservePorts(2, { except }));
     const [distribution = 0, mapper = 0] = inside.ports;
     const ports = { management: kept.port, distribution, mapper };
-    const place = this.#placeOf(amqp ?? (await this.#freePort()), adminPasswordOf("messaging", secretKey));
+    // A new port is held until the records name it: another instance that is made meanwhile would choose the same one.
+    await using chosen =
+      amqp === undefined ? await dataServers.keepPort(reach, undefined, except) : undefined;
+    const place = this.#placeOf(amqp ?? chosen?.port ?? 0, adminPasswordOf("messaging", secretKey));
     const kind = rabbitmqKind(programs, ports);
     if (record === undefined) {
       await rm(this.#root, { recursive: true, force: true });
@@ -184,16 +188,11 @@ export class MessagingDriver implements Driver {
     await writeRecord(this.#folder(managementFolder), { ...stored, port: ports.management });
     await writeRecord(home, { ...stored, port: place.port ?? 0 });
     await authority.issue(home);
+    await chosen?.[Symbol.asyncDispose]();
     const server = new OwnServer({ kind, logger, instance: "messaging", diskEveryMs: 60_000 });
     await server.apply(place, spec);
     this.#running = { server, place, ports, reserved: stack.move() };
     return this.#running;
-  }
-
-  async #freePort(): Promise<number> {
-    const { reach, root } = this.#options;
-    await using reserved = await dataServers.keepPort(reach, undefined, await recordedPorts(root));
-    return reserved.port;
   }
 
   #placeOf(port: number, adminPassword: string): Place {
