@@ -150,6 +150,34 @@ test("the tenant gateway takes its arguments, and its account reads offered kind
     groups.toSorted((left, right) => (left < right ? -1 : 1)),
     ["anynines.com", "klutch.anynines.com", "m.anynines.com", "shop.example.com"],
   );
+  const policy = recordAt(objectOf(ours, "NetworkPolicy"), "spec");
+  const pod = recordAt(objectOf(ours, "Deployment"), "spec", "template", "metadata", "labels");
+  for (const [key, value] of Object.entries(recordAt(policy, "podSelector", "matchLabels")))
+    assert.equal(pod[key], value);
+  assert.deepEqual(policy["policyTypes"], ["Ingress"]);
+  assert.deepEqual(recordsAt(policy, "ingress"), [
+    { ports: [{ port: "api" }] },
+    { ports: [{ port: "probes" }], from: [{ namespaceSelector: {} }] },
+  ]);
   const without = await helm.template(chartPath("klutch"), minimal.klutch, ...atHome.klutch);
   assert.ok(without.every((each) => textAt(each, "metadata", "name") !== "klutch-gateway"));
+});
+
+test("values limit who reaches the tenant gateway and whom it reaches, and one switches its NetworkPolicy off", async () => {
+  const from = [{ ipBlock: { cidr: "192.0.2.0/24" } }];
+  const egress = [{ to: [{ ipBlock: { cidr: "198.51.100.7/32" } }], ports: [{ port: 6443 }] }];
+  const tenantGateway = { enabled: true, secretName: "gateway-tls", from, egress };
+  const values = { ...minimal.klutch, tenantGateway };
+  const policyOf = async (more: object): Promise<object | undefined> => {
+    const objects = await helm.template(chartPath("klutch"), { ...values, ...more }, ...atHome.klutch);
+    return objects.find(
+      (each) =>
+        textAt(each, "kind") === "NetworkPolicy" && textAt(each, "metadata", "name") === "klutch-gateway",
+    );
+  };
+  const spec = recordAt(await policyOf({ networkPolicy: { metricsFrom: [] } }), "spec");
+  assert.deepEqual(spec["policyTypes"], ["Ingress", "Egress"]);
+  assert.deepEqual(spec["ingress"], [{ ports: [{ port: "api" }], from }]);
+  assert.deepEqual(spec["egress"], egress);
+  assert.equal(await policyOf({ networkPolicy: { enabled: false } }), undefined);
 });

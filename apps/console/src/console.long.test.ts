@@ -9,7 +9,7 @@ import { collections } from "@klutch/overview/console-wire";
 import type { Page } from "playwright-core";
 import { buildConsole } from "./bundle.ts";
 import { assertFits, desktop, open, phone } from "./testing/opened.ts";
-import { allRows, clusterRow, instanceRow, noRows, problemOf } from "./testing/rows.ts";
+import { allRows, clusterRow, instanceRow, konnectorRow, noRows, problemOf } from "./testing/rows.ts";
 import { waitingWay } from "./testing/ways.ts";
 import { startWireServer } from "./testing/wire-server.ts";
 
@@ -36,7 +36,7 @@ for (const [size, options] of Object.entries({ desktop, phone }))
         assert.deepEqual(await violations(page), [], collection);
         await assertFits(page);
         await picture(page, `console-${collection}-${size}-${colorScheme}`);
-        if (!["problems", "offers", "instances"].includes(collection)) continue;
+        if (!["problems", "offers", "konnectors", "instances"].includes(collection)) continue;
         await page.locator(firstRow).first().click();
         await page.waitForSelector(".panel h2");
         if (collection === "instances") await page.waitForSelector(".step.failed");
@@ -113,6 +113,39 @@ test("markup and floods of characters in names stay text", async () => {
   assert.equal(await page.locator("main img, main script, aside img, aside script").count(), 0);
   assert.equal(await page.title(), "Problems · Klutch console");
   await assertFits(page);
+  assert.deepEqual(complaints, []);
+});
+
+test("a stopped roll-out is a problem that leads to its konnectors, whose panels say why, and a version is only ever text", async () => {
+  const markup = `<img src=x onerror="document.title='owned'">`;
+  const rows = allRows(12, 0);
+  const stopped = konnectorRow(4, { version: markup });
+  const about = { collection: "konnectors", id: "early" } as const;
+  const problem = {
+    ...problemOf(instanceRow(3, 12)),
+    about,
+    says: stopped.stopped,
+    title: "KonnectorRollout early",
+  };
+  await using server = await startWireServer(folder, {
+    ...rows,
+    konnectors: rows.konnectors.map((row) => (row.id === stopped.id ? stopped : row)),
+    problems: [problem],
+  });
+  await using opened = await open(browser, `${server.url}/console/problems`);
+  const { page, complaints } = opened;
+  await page.locator(firstRow).first().click();
+  await page.click("text=Show the konnectors of the roll-out");
+  await page.waitForSelector("text=1 of 12 konnectors");
+  await page.locator(firstRow).first().click();
+  await page.waitForSelector(".panel >> text=The roll-out has stopped");
+  const panel = await page.locator(".panel").innerText();
+  assert.match(
+    panel,
+    /wave 2 with v1\.4\.2 was stopped[\s\S]*kubectl edit konnectorrollouts early[\s\S]*example\.org\/channel=early/,
+  );
+  assert.ok(panel.includes(markup));
+  assert.equal(await page.locator("main img, aside img").count(), 0);
   assert.deepEqual(complaints, []);
 });
 

@@ -4,6 +4,7 @@ import { httpProbe, podIdentity, restrictedContainer, runtimeUser } from "./pod.
 import { acceptedClaimsAnnotation, acceptedClaimsText } from "./accepted-claims.ts";
 import type { AnsweredPermissionClaim } from "./kinds/permission-claim.ts";
 import { bindingRoleName, crdNameOf, resourceNamed, userRoleName } from "./naming.ts";
+import { apiServiceBindings } from "./resources.ts";
 import { bindingRules, konnectorClusterRules, konnectorNamespaceRules, type RuleOptions } from "./rbac.ts";
 
 /** A manifest as JSON. */
@@ -47,6 +48,7 @@ export function konnectorManifests(options: {
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: konnectorName, ...inNamespace } },
     ...bindingRoleManifests(ownRole, konnectorClusterRules),
     ...homeRoleManifests(ownRole, konnectorNamespaceRules),
+    bindingViewerManifest,
     {
       apiVersion: "apps/v1",
       kind: "Deployment",
@@ -145,16 +147,20 @@ export function boundApiRoleManifests(
  * these in a namespace may read or change the claims there (user-facing roles with aggregation, Kubernetes documentation of RBAC).
  */
 export function userRoleManifests(bindingName: string): readonly Manifest[] {
+  return Object.entries(userVerbs).map(([level, verbs]) => userRole(bindingName, level, verbs));
+}
+
+function userRole(bindingName: string, level: string, verbs: readonly string[]): Manifest {
   const { resource, group } = resourceNamed(bindingName);
-  return Object.entries(userVerbs).map(([level, verbs]) => ({
-    apiVersion: "rbac.authorization.k8s.io/v1",
+  return {
+    apiVersion: `${rbacGroup}/v1`,
     kind: "ClusterRole",
     metadata: {
       name: userRoleName(bindingName, level),
-      labels: { app: konnectorName, [`rbac.authorization.k8s.io/aggregate-to-${level}`]: "true" },
+      labels: { app: konnectorName, [`${rbacGroup}/aggregate-to-${level}`]: "true" },
     },
     rules: [{ apiGroups: [group], resources: [resource], verbs }],
-  }));
+  };
 }
 
 /** Verbs that each role adds: `edit` of Kubernetes includes `view`, and `admin` includes `edit`. */
@@ -162,3 +168,10 @@ const userVerbs = {
   view: ["get", "list", "watch"],
   edit: ["create", "update", "patch", "delete", "deletecollection"],
 } as const;
+
+/** Lets people list the bound APIs and their state. A binding names the Secret with its kubeconfig, and gives no right to read it. */
+const bindingViewerManifest: Manifest = userRole(
+  crdNameOf({ group: apiServiceBindings.group, resource: apiServiceBindings.plural }),
+  "view",
+  userVerbs.view,
+);

@@ -1,5 +1,5 @@
 /** Derives the console's problems from rows that are not well, with the one who can go on and the next step. No I/O. */
-import { plainText, type Tenant } from "@klutch/api";
+import { type KonnectorRollout, plainText, type Tenant } from "@klutch/api";
 import { findCondition } from "@klutch/kube-core";
 import type { ClusterRow, InstanceRow, OfferRow, ProblemRow } from "./console-wire.ts";
 import { blameOf, type ClaimFacts } from "./console-rows.ts";
@@ -80,6 +80,25 @@ export function budgetProblem(
   };
 }
 
+/** Returns the problem of a roll-out; undefined unless it has stopped at the version that it still wants. */
+export function rolloutProblem({ metadata, spec, status }: KonnectorRollout): ProblemRow | undefined {
+  const { stop, conditions } = status ?? {};
+  if (stop === undefined || stop.version !== spec.version) return undefined;
+  const name = plainText(metadata.name ?? "", 253);
+  return {
+    id: `rollouts/${name}`,
+    severity: "error",
+    about: { collection: "konnectors", id: name },
+    title: `KonnectorRollout ${name}`,
+    tenant: "",
+    reason: "RolledOut Stopped",
+    says: plainText(stop.message, 400),
+    since: findCondition(conditions, "RolledOut")?.lastTransitionTime,
+    next: `kubectl edit konnectorrollouts ${name}`,
+    who: "operator",
+  };
+}
+
 /** Returns the problem of a ledger that is in no bill. `more`: others that are damaged too. */
 export function ledgerProblem(
   { name, fault }: { readonly name: string; readonly fault: string },
@@ -109,7 +128,8 @@ function saidBy(text: string): Pick<ProblemRow, "reason" | "says"> {
 }
 
 const rankOf = ({ severity, about }: ProblemRow): number =>
-  (severity === "error" ? 0 : 4) + ["offers", "clusters", "cost", "instances"].indexOf(about.collection);
+  (severity === "error" ? 0 : 5) +
+  ["offers", "clusters", "konnectors", "cost", "instances"].indexOf(about.collection);
 
 /** Orders problems: errors first, and what stops many before what stops one; then by id. */
 export function problemOrder(one: ProblemRow, other: ProblemRow): number {

@@ -22,6 +22,7 @@ export const collections = [
   "problems",
   "offers",
   "clusters",
+  "konnectors",
   "instances",
   "members",
   "grants",
@@ -64,8 +65,11 @@ interface RowBase {
 /** Something that is not well. */
 export interface ProblemRow extends RowBase {
   readonly severity: "error" | "warning";
-  /** The collection and the id of the row that it is about; of `cost` there is no such row. */
-  readonly about: { readonly collection: "offers" | "clusters" | "instances" | "cost"; readonly id: string };
+  /** The collection and the id of the row that it is about; of `cost` there is no such row, and of `konnectors` the id is the name of a roll-out. */
+  readonly about: {
+    readonly collection: "offers" | "clusters" | "konnectors" | "instances" | "cost";
+    readonly id: string;
+  };
   /** Title of the object, such as `prod-eu` or `team-a/orders`. */
   readonly title: string;
   readonly tenant: string;
@@ -110,6 +114,36 @@ export interface ClusterRow extends RowBase {
   readonly notReady: number;
   readonly health: Health;
   readonly problem: string;
+}
+
+/** Version of an app cluster's konnector, and its place in the roll-out that it belongs to. */
+export interface KonnectorRow extends RowBase {
+  /** Cluster namespace. */
+  readonly tenant: string;
+  /** Name of the app cluster. */
+  readonly name: string;
+  /** In the konnector's own words. */
+  readonly version: string;
+  /** Version that the control plane wants; empty for none. */
+  readonly wanted: string;
+  /** Versions that the app cluster's operator allows; empty for none. */
+  readonly follows: string;
+  /** Name of the KonnectorRollout; empty if none selects the app cluster. */
+  readonly rollout: string;
+  /** Phase of the roll-out. */
+  readonly phase: string;
+  /** Labels of Tenants that make the channel of the roll-out; empty for all. */
+  readonly channel: string;
+  /** The wave that gave it the version, from 1; undefined before that. */
+  readonly wave: number | undefined;
+  /** `well` also without a roll-out. */
+  readonly health: Health;
+  /** Reason for which it does not run the version; empty if it does. */
+  readonly says: string;
+  /** Reason for which the roll-out has stopped; empty if it has not. */
+  readonly stopped: string;
+  /** The next step; empty if there is none. */
+  readonly next: string;
 }
 
 /** A claim of an app cluster: an instance, a binding, a backup, … */
@@ -172,6 +206,7 @@ export interface RowOf {
   readonly problems: ProblemRow;
   readonly offers: OfferRow;
   readonly clusters: ClusterRow;
+  readonly konnectors: KonnectorRow;
   readonly instances: InstanceRow;
   readonly members: MemberRow;
   readonly grants: GrantRow;

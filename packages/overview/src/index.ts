@@ -39,6 +39,7 @@ export {
   ledgerProblem,
   offerProblem,
   problemOrder,
+  rolloutProblem,
 } from "./console-problems.ts";
 export { type BackupClaim, type GoodBackup, goodBackup, lastBackups } from "./console-backups.ts";
 export {

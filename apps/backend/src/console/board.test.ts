@@ -60,6 +60,7 @@ const board = new Board({
   caches: {
     bindings: cacheOf(),
     exports: cacheOf(),
+    rollouts: cacheOf(),
     crds: cacheOf(),
     namespaces: cacheOf(...namespaces),
     tenants: cacheOf(
@@ -99,6 +100,7 @@ const board = new Board({
     ]),
   } as unknown as BoardParts["claims"],
   now: () => 0,
+  time: () => 0,
 });
 
 function shown(collection: Collection, all: readonly string[], own: readonly string[]): readonly string[] {

@@ -36,6 +36,7 @@ import {
   offerRow,
   type OfferRow,
   problemOrder,
+  rolloutProblem,
   type ProblemRow,
   type RowOf,
   trustedEvents,
@@ -43,6 +44,7 @@ import {
 import { byNamespace, type Caches, isOperators } from "../controller-context.ts";
 import type { ConsoleClaims } from "./claims.ts";
 import type { ConsoleCost } from "./cost.ts";
+import { konnectorRows } from "./konnector-rows.ts";
 import { instancesOf, type Rights } from "./rights.ts";
 
 /** A row with the text that is sent. */
@@ -56,7 +58,10 @@ export type Texts = ReadonlyMap<string, string>;
 
 /** Sources of the rows. */
 export interface BoardParts {
-  readonly caches: Pick<Caches, "bindings" | "exports" | "tenants" | "grants" | "namespaces" | "crds">;
+  readonly caches: Pick<
+    Caches,
+    "bindings" | "exports" | "tenants" | "grants" | "namespaces" | "crds" | "rollouts"
+  >;
   readonly templates: Informer<APIServiceExportTemplate>;
   readonly claims: Pick<ConsoleClaims, "caches" | "onChange">;
   readonly cost: Pick<ConsoleCost, "visible" | "perMonth" | "plansOf" | "problems" | "onPrices">;
@@ -64,6 +69,8 @@ export interface BoardParts {
   readonly events: Pick<Informer<AuditEvent>, "list" | "onChange">;
   /** Monotonic milliseconds. */
   readonly now: () => number;
+  /** Milliseconds since the epoch. */
+  readonly time: () => number;
 }
 
 /** Rows are derived at most this often. */
@@ -72,6 +79,7 @@ const restMs = 1_000;
 interface Rows {
   readonly offers: ReadonlyMap<string, Entry<OfferRow>>;
   readonly clusters: ReadonlyMap<string, Entry<RowOf["clusters"]>>;
+  readonly konnectors: ReadonlyMap<string, Entry<RowOf["konnectors"]>>;
   readonly instances: ReadonlyMap<string, Entry<InstanceRow>>;
   readonly members: ReadonlyMap<string, Entry<RowOf["members"]>>;
   readonly grants: ReadonlyMap<string, Entry<RowOf["grants"]>>;
@@ -96,9 +104,9 @@ export class Board {
 
   constructor(parts: BoardParts) {
     this.#parts = parts;
-    const { bindings, exports, tenants, grants, namespaces, crds } = parts.caches;
+    const { bindings, exports, tenants, grants, namespaces, crds, rollouts } = parts.caches;
     const soil = (): void => void (this.#isDirty = true);
-    for (const one of [bindings, exports, tenants, grants, namespaces, crds, parts.templates])
+    for (const one of [bindings, exports, tenants, grants, namespaces, crds, rollouts, parts.templates])
       (one as Informer<KubeObject>).onChange(soil);
     parts.claims.onChange(soil);
     parts.events.onChange(soil);
@@ -214,6 +222,9 @@ export class Board {
       const deps = [binding, tenant, apis.join(), claims, notReady, heldDeletions];
       return { deps, make: () => [clusterRow(binding, tenant, facts)] };
     });
+    const rollouts = [...caches.rollouts.list()];
+    const readKonnector = konnectorRows(rollouts, tenantIn, this.#parts.time());
+    const konnectors = this.#collect("konnectors", caches.bindings.list(), readKonnector);
     const members = this.#collect("members", tenantIn.values(), (tenant) => ({
       deps: [tenant],
       make: () => memberRows(tenant),
@@ -225,13 +236,14 @@ export class Board {
     const audit = this.#audit(tenantIn);
     for (const { row } of offers.values()) problems.push(...maybe(offerProblem(row)));
     for (const { row } of clusters.values()) problems.push(...maybe(clusterProblem(row)));
+    for (const rollout of rollouts) problems.push(...maybe(rolloutProblem(rollout)));
     for (const tenant of tenantIn.values()) problems.push(...maybe(budgetProblem(tenant, clusters)));
     problems.push(...cost.problems());
     const worst = this.#collect("problems", problems.toSorted(problemOrder), (problem) => ({
       deps: [JSON.stringify(problem)],
       make: () => [problem],
     }));
-    return { offers, clusters, instances, members, grants, audit, problems: worst };
+    return { offers, clusters, konnectors, instances, members, grants, audit, problems: worst };
   }
 
   #audit(tenantIn: ReadonlyMap<string, Tenant>): ReadonlyMap<string, Entry<AuditRow>> {

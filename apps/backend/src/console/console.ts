@@ -83,7 +83,15 @@ export function createConsole(parts: ConsoleParts): Console {
   });
   parts.cost.wantBill();
   const cost = new ConsoleCost(parts.cost);
-  const board = new Board({ caches, templates, claims, cost, events, now: () => clock.monotonic() });
+  const board = new Board({
+    caches,
+    templates,
+    claims,
+    cost,
+    events,
+    now: () => clock.monotonic(),
+    time: () => clock.now(),
+  });
   const sessions = createConsoleSessions({ ...parts, sealer: createSealer("console session", cookieKeys) });
   const login = createConsoleLogin({ ...parts, sessions, sealer: createSealer("console login", cookieKeys) });
   const mayDo = createMayDo({

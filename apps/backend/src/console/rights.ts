@@ -7,6 +7,7 @@ import {
   clusterBindings,
   grants,
   identityAnnotation,
+  konnectorRollouts,
   splitIdentity,
   tenants,
   usageLedgers,
@@ -35,6 +36,7 @@ export type RightsOf = (session: Session) => Promise<Rights>;
 
 const behind = {
   clusters: clusterBindings,
+  konnectors: konnectorRollouts,
   offers: apiServiceExportTemplates,
   members: tenants,
   grants,
@@ -73,7 +75,10 @@ export function createRightsOf(parts: {
         mayDo({ user, groups }, { verb: "list", group, resource }, signal),
       ),
     );
-    return new Set(asked.flatMap(([name], index) => (answers[index] === true ? [name] : [])));
+    const all = new Set(asked.flatMap(([name], index) => (answers[index] === true ? [name] : [])));
+    // Its rows hold what ClusterBindings say.
+    if (!all.has("clusters")) all.delete("konnectors");
+    return all;
   };
   return async (session) => {
     const own = tenantsOf(session, namespaces);
@@ -85,6 +90,8 @@ export function createRightsOf(parts: {
       problems: sees("clusters") || sees("offers") || seesInstances,
       offers: all.has("offers") || templates.size > 0,
       clusters: sees("clusters"),
+      // Roll-outs are the operators': a member is told of none.
+      konnectors: all.has("konnectors"),
       instances: seesInstances,
       members: sees("members"),
       grants: sees("grants"),

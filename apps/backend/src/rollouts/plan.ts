@@ -35,6 +35,9 @@ export interface ObservedRollout {
   readonly now: number;
 }
 
+/** The part of the facts that places one app cluster. */
+type Standing = Pick<ObservedRollout, "uid" | "spec" | "now">;
+
 /** A version for one app cluster; undefined takes the wish away. */
 export interface RolloutWrite {
   readonly namespace: string;
@@ -109,7 +112,7 @@ export function planRollout(observed: ObservedRollout): RolloutPlan {
 }
 
 /** Returns true for an app cluster that this roll-out gave the version. */
-function isTold({ record }: ClusterFacts, { uid, spec }: ObservedRollout): boolean {
+function isTold({ record }: ClusterFacts, { uid, spec }: Standing): boolean {
   return record?.rollout === uid && record.version === spec.version && record.isBack !== true;
 }
 
@@ -135,7 +138,7 @@ function faultOf(one: ClusterFacts, { spec, now }: ObservedRollout): string | un
 }
 
 /** Returns why an app cluster gets no version; undefined if it can follow, or has the version. */
-function leftReason(one: ClusterFacts, { spec, now }: ObservedRollout): string | undefined {
+function leftReason(one: ClusterFacts, { spec, now }: Standing): string | undefined {
   const { updates, healthySince } = one;
   if (one.version === spec.version) return undefined;
   if (updates === undefined)
@@ -231,7 +234,8 @@ function said(
   return { writes: [], status, stops: false };
 }
 
-function reasonOf(one: ClusterFacts, observed: ObservedRollout): string {
+/** Returns why an app cluster does not run the version. */
+export function reasonOf(one: ClusterFacts, observed: Standing): string {
   if (isTold(one, observed)) return `told in wave ${one.record?.wave ?? 0}, and not there yet`;
   const wentBack = one.record?.rollout === observed.uid && one.record.version === observed.spec.version;
   if (wentBack) return `wave ${one.record?.wave ?? 0} went back to the version before`;

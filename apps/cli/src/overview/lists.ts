@@ -19,6 +19,7 @@ import { CliError } from "../errors.ts";
 import type { ControlPlane } from "../service/control-plane.ts";
 import { listed } from "../tenants/read.ts";
 import { type PricesOf, readOfferPrices } from "./offer-prices.ts";
+import { readRegions } from "./offer-regions.ts";
 import {
   clusterColumns,
   clusterRows,
@@ -57,11 +58,12 @@ export async function lookAtOffers(
 ): Promise<Look> {
   await requireControlPlane(context, cluster);
   const templates = await listed<APIServiceExportTemplate>(context, cluster, apiServiceExportTemplates);
-  // The short table and the names show no prices, so nothing is read for them.
+  // The short table and the names show no prices and regions, so nothing is read for them.
   const showsPrices = format !== undefined && format !== "name";
   const apis = templates.map(({ spec }) => crdNameOf(spec.APIServiceSelector));
   const pricesOf = showsPrices ? await readOfferPrices(context, cluster, apis) : noPrices;
-  return lookOf(offerRows(templates, pricesOf), offerColumns, format);
+  const regionsOf = showsPrices ? await readRegions(context, cluster) : undefined;
+  return lookOf(offerRows(templates, pricesOf, regionsOf), offerColumns, format);
 }
 
 /** Counts the claims of each tenant, page by page. */
@@ -88,7 +90,13 @@ export async function lookAtLoad(
     for await (const claim of claimsOf(context, cluster, name)) {
       const tenant = tenantOf.get(claim.metadata.namespace ?? "") ?? "";
       if (tenant === "") continue;
-      const load = loads.get(tenant) ?? { claims: 0, notReady: 0, errors: 0, namespaces: new Set() };
+      const load = loads.get(tenant) ?? {
+        claims: 0,
+        notReady: 0,
+        errors: 0,
+        namespaces: new Set(),
+        regions: new Set(),
+      };
       loads.set(tenant, load);
       count(load, claim);
     }

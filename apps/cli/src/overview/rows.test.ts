@@ -11,9 +11,11 @@ import {
   type Load,
   offerColumns,
   offerRows,
+  regionText,
   topColumns,
   topRows,
 } from "./rows.ts";
+import { regionsIn } from "./offer-regions.ts";
 import { ageOf, formatRows } from "./table.ts";
 import { printLooks, watchEveryMs } from "./watch.ts";
 
@@ -182,7 +184,7 @@ test("top counts claims, those that are not ready and those with errors, and sor
     metadata: { namespace, name: "x" },
     status: { conditions },
   });
-  const load = (): Load => ({ claims: 0, notReady: 0, errors: 0, namespaces: new Set() });
+  const load = (): Load => ({ claims: 0, notReady: 0, errors: 0, namespaces: new Set(), regions: new Set() });
   const loads = new Map([
     ["a", load()],
     ["b", load()],
@@ -212,7 +214,48 @@ test("top counts claims, those that are not ready and those with errors, and sor
   assert.deepEqual(order("notReady"), ["b", "a", "c"]);
   assert.deepEqual(order("lag"), ["c", "b", "a"]);
   const wide = formatRows(topRows(bindings, loads, "claims", now), topColumns, "wide");
-  assert.match(wide, /\na +3 +0 +0 +3 +3 +30s\nb +2 +1 +1 +1 +3 +60m\nc +0 +0 +0 +0 +0 +-\n/);
+  assert.match(wide, /\na +3 +0 +0 +3 +- +3 +30s\nb +2 +1 +1 +1 +- +3 +60m\nc +0 +0 +0 +0 +- +0 +-\n/);
+});
+
+test("a wide top names the regions of a tenant's instances, once and bounded, whatever a claim says", () => {
+  const load: Load = { claims: 0, notReady: 0, errors: 0, namespaces: new Set(), regions: new Set() };
+  const claim = (region: unknown): DynamicObject => ({
+    apiVersion: "anynines.com/v1",
+    kind: "PostgresqlInstance",
+    metadata: { namespace: "space", name: "db" },
+    status: { managed: { region } },
+  });
+  for (const region of ["eu-2", "eu-1", "eu-2", undefined, 7, `\u001b[31m\n${"x".repeat(1_000_000)}`])
+    count(load, claim(region));
+  const [row] = topRows([binding("a", beat)], new Map([["a", load]]), "claims", now);
+  const shown = String(row?.fields["regions"]);
+  assert.match(shown, /eu-1, eu-2$/);
+  assert.ok(shown.length < 90, shown);
+  assert.doesNotMatch(shown, /\p{Cc}/u);
+  for (let index = 0; index < 1_000; index++) count(load, claim(`r-${index}`));
+  assert.equal(load.regions.size, 50);
+});
+
+test("offers name the regions of their service that take new instances", () => {
+  const config = (type: string, region: string, more: object = {}): DynamicObject => ({
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ProviderConfig",
+    metadata: {
+      name: `${type}-${region}`,
+      labels: { "klutch.anynines.com/service-type": type, "klutch.anynines.com/region": region, ...more },
+    },
+  });
+  const drained = { "klutch.anynines.com/drained": "true" };
+  const regions = regionsIn([
+    config("postgresql", "eu-2"),
+    config("postgresql", "eu-1"),
+    config("postgresql", "us-1", drained),
+    config("mariadb", "eu-3"),
+    config("postgresql", ""),
+  ]);
+  assert.equal(regionText(regions("postgresql")), "eu-1, eu-2");
+  assert.equal(regionText(regions("keyvalue")), "-");
+  assert.equal(regionText(regions("")), "-");
 });
 
 test("ages are kubectl's; a time that is none has no age, and one ahead counts as now", () => {

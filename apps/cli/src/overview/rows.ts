@@ -10,14 +10,16 @@ import {
   klutchVersion,
   parseClusterBinding,
   plainText,
+  serviceTypeLabel,
   type Tenant,
   tenantName,
   versionNumbers,
   wantedKonnectorLabel,
 } from "@klutch/api";
-import { conditionsOf, type DynamicObject, findCondition, numberAt } from "@klutch/kube-core";
+import { conditionsOf, type DynamicObject, findCondition, numberAt, textAt } from "@klutch/kube-core";
 import { clusterProblems, problemsOf, problemText } from "@klutch/overview";
 import { priceText, type PricesOf } from "./offer-prices.ts";
+import type { RegionsOf } from "./offer-regions.ts";
 import { ageOf, type Column, type Row } from "./table.ts";
 
 export const clusterColumns: readonly Column[] = [
@@ -111,6 +113,7 @@ export const offerColumns: readonly Column[] = [
   { field: "offered", title: "OFFERED" },
   { field: "clusters", title: "CLUSTERS" },
   { field: "price", title: "PRICE", isWide: true },
+  { field: "regions", title: "REGIONS", isWide: true },
   { field: "problem", title: "PROBLEM" },
 ];
 
@@ -118,6 +121,7 @@ export const offerColumns: readonly Column[] = [
 export function offerRows(
   templates: readonly APIServiceExportTemplate[],
   pricesOf: PricesOf = () => [],
+  regionsOf: RegionsOf = () => [],
 ): readonly Row[] {
   const rows = templates.map((template): Row => {
     const { metadata, spec, status } = template;
@@ -136,6 +140,7 @@ export function offerRows(
         offered: is("Offered"),
         clusters: status?.boundClusters ?? 0,
         price: priceText(pricesOf(crdNameOf(spec.APIServiceSelector))),
+        regions: regionText(regionsOf(metadata.labels?.[serviceTypeLabel] ?? "")),
         problem: problem === undefined ? "" : problemText(problem),
       },
     };
@@ -150,6 +155,7 @@ export const topColumns: readonly Column[] = [
   { field: "notReady", title: "NOT READY" },
   { field: "errors", title: "ERRORS" },
   { field: "namespaces", title: "NAMESPACES", isWide: true },
+  { field: "regions", title: "REGIONS", isWide: true },
   { field: "apis", title: "APIS" },
   { field: "lag", title: "LAG" },
 ];
@@ -160,6 +166,18 @@ export interface Load {
   notReady: number;
   errors: number;
   readonly namespaces: Set<string>;
+  /** Regions in which its instances were made, as far as their brokers have one. */
+  readonly regions: Set<string>;
+}
+
+/** Longest name of a region, as a value of a label has it. */
+const regionLimit = 63;
+/** More regions of one tenant are left out. */
+const mostRegions = 50;
+
+/** Returns one cell with the regions by name; `-` without any. */
+export function regionText(regions: readonly string[]): string {
+  return regions.length === 0 ? "-" : [...new Set(regions)].toSorted().join(", ");
 }
 
 /** Counts a claim of the control plane for its tenant. */
@@ -168,6 +186,8 @@ export function count(load: Load, claim: DynamicObject): void {
   const synced = ["klutch.anynines.com/Synced", "klutch.anynines.com/Composed", "Synced"];
   load.claims++;
   load.namespaces.add(claim.metadata.namespace ?? "");
+  const region = plainText(textAt(claim, "status", "managed", "region") ?? "", regionLimit);
+  if (region !== "" && load.regions.size < mostRegions) load.regions.add(region);
   if (findCondition(conditions, "Ready")?.status === "False") load.notReady++;
   if (synced.some((type) => findCondition(conditions, type)?.status === "False")) load.errors++;
 }
@@ -186,7 +206,7 @@ export function topRows(
   const rows = bindings.map((binding) => {
     const { namespace = "", annotations } = binding.metadata;
     const { status } = parseClusterBinding(binding);
-    const { claims = 0, notReady = 0, errors = 0, namespaces } = loads.get(namespace) ?? {};
+    const { claims = 0, notReady = 0, errors = 0, namespaces, regions } = loads.get(namespace) ?? {};
     const beat = Date.parse(status.lastHeartbeatTime ?? "");
     const lag = Number.isNaN(beat) ? Number.POSITIVE_INFINITY : now - beat;
     const weight = { claims, notReady, errors, lag }[order];
@@ -197,6 +217,7 @@ export function topRows(
       notReady,
       errors,
       namespaces: namespaces?.size ?? 0,
+      regions: regionText([...(regions ?? [])]),
       apis: numberAt(binding.status, "boundAPIs") ?? 0,
       lag: ageOf(status.lastHeartbeatTime, now),
     };

@@ -10,7 +10,9 @@ import {
   clusterProviderConfigs,
   namespacedProviderConfigs,
   providerConfigs,
+  regionLabel,
   revokedAnnotation,
+  serviceTypeLabel,
   type Tenant,
   tenants,
 } from "@klutch/api";
@@ -124,10 +126,19 @@ function ofObjects(
     return problemsOf(conditionsOf(object))
       .filter(counts)
       .map((found) =>
-        problem(`${namespace === undefined ? "" : `${namespace}/`}${name}: ${problemText(found)}`, next),
+        problem(
+          `${namespace === undefined ? "" : `${namespace}/`}${name}${placeOf(object)}: ${problemText(found)}`,
+          next,
+        ),
       );
   });
   return section(title, what, objects.length, findings);
+}
+
+/** Returns the service and the region of a broker, if its ProviderConfig names a region. */
+function placeOf({ metadata: { labels } }: DynamicObject): string {
+  const { [serviceTypeLabel]: type = "", [regionLabel]: region = "" } = labels ?? {};
+  return region === "" ? "" : ` (${[type, region].filter((word) => word !== "").join(" in ")})`;
 }
 
 /** Most findings of a section on one screen. */

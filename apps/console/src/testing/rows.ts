@@ -2,6 +2,7 @@
 import type {
   ClusterRow,
   InstanceRow,
+  KonnectorRow,
   OfferRow,
   ProblemRow,
   RowOf,
@@ -35,6 +36,34 @@ export function clusterRow(index: number, more: Partial<ClusterRow> = {}): Clust
     notReady: isSilent ? 3 : 0,
     health: isSilent ? "problem" : "well",
     problem: isSilent ? "The konnector of the app cluster is silent." : "",
+    ...more,
+  };
+}
+
+/** Every seventh is told of the version and not there; the roll-out of every eleventh has stopped. */
+export function konnectorRow(index: number, more: Partial<KonnectorRow> = {}): KonnectorRow {
+  const { id, tenant, name } = clusterRow(index);
+  const [isStopped, isLate] = [index % 11 === 4, index % 7 === 2];
+  const isWell = !isStopped && !isLate;
+  return {
+    id,
+    tenant,
+    name,
+    version: isWell ? "v1.4.2" : "v1.4.1",
+    wanted: isStopped ? "v1.4.1" : "v1.4.2",
+    follows: "patch from v1.4.0",
+    rollout: isStopped ? "early" : "stable",
+    phase: isStopped ? "Stopped" : "Progressing",
+    channel: `example.org/channel=${isStopped ? "early" : "stable"}`,
+    wave: 1 + (index % 3),
+    health: isStopped ? "problem" : isLate ? "pending" : "well",
+    says: isStopped
+      ? "wave 2 went back to the version before"
+      : isLate
+        ? "told in wave 3, and not there yet"
+        : "",
+    stopped: isStopped ? `wave 2 with v1.4.2 was stopped: ${tenant} has no heartbeat` : "",
+    next: isStopped ? "kubectl edit konnectorrollouts early" : "",
     ...more,
   };
 }
@@ -139,6 +168,7 @@ export function allRows(clusters: number, instances: number): AllRows {
       },
     ],
     clusters: tenants,
+    konnectors: tenants.map((_, index) => konnectorRow(index)),
     instances: claims,
     members: some.map(({ tenant, owner }) => ({
       id: `${tenant} ${owner}`,
@@ -179,6 +209,7 @@ export const noRows: AllRows = {
   problems: [],
   offers: [],
   clusters: [],
+  konnectors: [],
   instances: [],
   members: [],
   grants: [],

@@ -3,10 +3,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { consumerNamespace, serviceNamespaceName } from "@klutch/api";
 import { gatewayServer } from "@klutch/gateway";
-import { type DynamicObject, namespaces, secrets } from "@klutch/kube-core";
+import { type DynamicObject, namespaces } from "@klutch/kube-core";
 import { readServedCertificate, systemRuntime } from "@klutch/kube-runtime";
 import { namespaceObject, waitFor } from "@klutch/kube-testing";
 import { createMetrics, silentLogger } from "@klutch/telemetry";
+import { putKubeconfig } from "../testing/credentials.ts";
 import { bindApi, startKonnector, testApi, widget } from "../testing/fixture.ts";
 import { openWatches } from "../testing/open-watches.ts";
 import { tenantNamespace } from "../testing/provider-side.ts";
@@ -68,10 +69,42 @@ test("a konnector syncs through the gateway, and the API server holds one watch 
     assert.equal(await openWatches(provider), apis.length);
   }
   const secret = { namespace: consumerNamespace, name: "kubeconfig-test" };
-  const data = { kubeconfig: Buffer.from(fixture.kubeconfig).toString("base64") };
-  await consumer.client.mergePatch(secrets, secret, { data });
-  await using _agent = await startKonnector(fixture, { identity: "second" });
+  await putKubeconfig(consumer, secret, fixture.kubeconfig);
+  await using agent = await startKonnector(fixture, { identity: "second" });
   await claimsGoUpAndStatusComesDown("past");
   // The gateway still follows the kinds for some minutes.
   assert.equal(await openWatches(provider), apis.length + apis.length * names.length);
+  await movesToTheGateway(agent, secret, kubeconfig);
 });
+
+/** A running konnector gets the gateway's address: what it has stays, edits of the move arrive, and its watches go there. */
+async function movesToTheGateway(
+  { writes }: Pick<Awaited<ReturnType<typeof startKonnector>>, "writes">,
+  secret: Parameters<typeof putKubeconfig>[1],
+  kubeconfig: string,
+): Promise<void> {
+  const all = async (): Promise<readonly string[]> => {
+    const lists = await Promise.all(
+      [consumer, provider].flatMap(({ client }) => apis.map(({ type }) => client.list<DynamicObject>(type))),
+    );
+    return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.uid ?? "")).toSorted();
+  };
+  const [before, from] = [await all(), writes.length];
+  await putKubeconfig(consumer, secret, kubeconfig);
+  const watchesLeft = async (): Promise<boolean> => (await openWatches(provider)) === apis.length;
+  await waitFor("the watches to go to the gateway", watchesLeft);
+  for (const { type } of apis) {
+    await consumer.client.mergePatch(type, { namespace: "app", name: "past" }, { spec: { size: 4 } });
+    const ref = { namespace: serviceNamespaceName(tenantNamespace, "app"), name: "past" };
+    await waitFor("the edit upstream", async () => {
+      const found = await provider.client.get<DynamicObject>(type, ref);
+      return JSON.stringify(found["spec"]) === JSON.stringify({ size: 4 });
+    });
+  }
+  assert.deepEqual(await all(), before, "each object is the one that it was");
+  const changes = writes.slice(from).filter((write) => / (create|delete) /.test(write));
+  assert.deepEqual(
+    changes.filter((write) => apis.some(({ type }) => write.includes(type.plural))),
+    [],
+  );
+}

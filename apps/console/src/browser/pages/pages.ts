@@ -3,6 +3,7 @@ import type { Collection, RowOf } from "@klutch/overview/console-wire";
 import type { Page } from "../view/page.ts";
 import { clusters, offers } from "./clusters.tsx";
 import { instances } from "./instances.tsx";
+import { konnectors } from "./konnectors.tsx";
 import { audit, cost, grants, members } from "./people.tsx";
 import { problems } from "./problems.tsx";
 
@@ -10,6 +11,7 @@ export const pages: { readonly [C in Collection]: Page<RowOf[C]> } = {
   problems,
   offers,
   clusters,
+  konnectors,
   instances,
   members,
   grants,

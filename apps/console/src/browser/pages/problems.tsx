@@ -82,9 +82,16 @@ export const problems: Page<ProblemRow> = {
 const places = {
   offers: "the offer",
   clusters: "the app cluster",
+  konnectors: "the konnectors of the roll-out",
   instances: "the instance",
   cost: "the bill",
 } as const;
+
+/** A roll-out has many rows: its name finds them. */
+function placeOf({ collection, id }: ProblemRow["about"]): Parameters<typeof go>[0] {
+  if (collection === "konnectors") return { collection, query: id };
+  return { collection, row: collection === "cost" ? undefined : id };
+}
 
 function ProblemMore({ row }: { readonly row: ProblemRow }): ReactElement {
   const { about, next, who } = row;
@@ -98,7 +105,7 @@ function ProblemMore({ row }: { readonly row: ProblemRow }): ReactElement {
           href={`/console/${about.collection}`}
           onClick={(event) => {
             event.preventDefault();
-            go({ collection: about.collection, row: about.collection === "cost" ? undefined : about.id });
+            go(placeOf(about));
           }}
         >
           Show {places[about.collection]}
