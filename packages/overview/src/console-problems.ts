@@ -104,7 +104,7 @@ export function ledgerProblem(
 /** Returns the problem of a backup whose size is in doubt. `more`: others of which the same is true. */
 export function backupSizeProblem(
   backup: {
-    readonly namespace: string;
+    readonly tenant: string;
     readonly name: string;
     readonly fault: string;
     readonly isSized: boolean;
@@ -112,7 +112,7 @@ export function backupSizeProblem(
   more: number,
 ): ProblemRow {
   const name = plainText(backup.name, 253);
-  const id = `${plainText(backup.namespace, 63)}/${name}`;
+  const id = `${plainText(backup.tenant, 63)}/${name}`;
   const others = more === 0 ? "" : `. The sizes of ${more} more backups are in doubt`;
   const counts = backup.isSized ? "the size that was told first" : "an unknown size";
   return {

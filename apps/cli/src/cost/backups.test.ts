@@ -111,9 +111,16 @@ test("a size in doubt is named with its Backup, and so is whether the first size
     backups: [backup("b", { fault: "it jumps" }), backup("c", { bytes: undefined, fault: "it is none" })],
   });
   assert.deepEqual(doubtful, [
-    { namespace: "team", name: "b", fault: "it jumps", isSized: true },
-    { namespace: "team", name: "c", fault: "it is none", isSized: false },
+    { tenant: "team", name: "b", fault: "it jumps", isSized: true },
+    { tenant: "team", name: "c", fault: "it is none", isSized: false },
   ]);
+  const before = { instances: [], ledgers: [], namespaces: [] };
+  const past = billOf({ ...before, backups: [backup("b", { fault: "it jumps" })] }, book, {
+    ...period,
+    since: "2026-09",
+    until: "2026-11",
+  });
+  assert.deepEqual(past.doubtful, [], "in months before it, nothing is in doubt");
 });
 
 for (const [lie, damage, fault] of [

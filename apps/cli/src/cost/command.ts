@@ -112,7 +112,8 @@ async function cost(context: CliContext, options: CostOptions): Promise<void> {
     month,
   );
   const isTable = format === undefined || format === "wide";
-  const { damaged, doubtful } = bill;
+  const { damaged } = bill;
+  const doubtful = bill.doubtful.filter(({ tenant }) => isMeant(tenant));
   if (lines.length === 0 && isTable) context.terminal.say("No database existed in this time.");
   else context.terminal.out(printedBill(lines, { since, until }, format, { marks, damaged, doubtful }));
   warnOfPrices(context, lines);

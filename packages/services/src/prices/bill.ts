@@ -60,8 +60,8 @@ export interface Period {
 
 /** A backup whose manager tells a size that is none, or not that of before. */
 export interface DoubtfulBackup {
-  /** Namespace of its claim; empty without one. */
-  readonly namespace: string;
+  /** As in a line. */
+  readonly tenant: string;
   /** Name of the managed resource. */
   readonly name: string;
   readonly fault: string;
@@ -75,7 +75,7 @@ export interface Bill {
   readonly lines: readonly BillLine[];
   /** Ledgers that are in no line. */
   readonly damaged: readonly DamagedLedger[];
-  /** Existing backups whose size is in doubt, of all months. */
+  /** Existing backups whose size is in doubt, of the period. */
   readonly doubtful: readonly DoubtfulBackup[];
 }
 
@@ -84,12 +84,11 @@ export function billOf(recorded: Recorded, book: PriceBook, period: Period): Bil
   const tenantOf = tenantsBy(recorded.namespaces);
   const { whole, damaged } = examined(recorded.ledgers);
   const known = { ...recorded, ledgers: whole };
-  const used = [...goneRows(known), ...livingRows(known, period), ...keptRows(known, period)].filter(
-    ({ month }) => month >= period.since && (period.until === undefined || month < period.until),
-  );
+  const isMeant = inPeriod(period);
+  const used = [...goneRows(known), ...livingRows(known, period), ...keptRows(known, period)].filter(isMeant);
   const sums = new Map<string, Sum>();
   for (const { namespace, ...row } of used) {
-    const tenant = namespace === undefined ? "" : tenantOf(namespace);
+    const tenant = tenantOf(namespace);
     const key = JSON.stringify([tenant, row.service, row.plan, row.config, row.month]);
     const before = sums.get(key);
     const backups = row.backups === undefined ? before?.backups : addedBackups(before?.backups, row.backups);
@@ -99,7 +98,12 @@ export function billOf(recorded: Recorded, book: PriceBook, period: Period): Bil
   const lines = [...sums]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([, sum]) => lineOf(sum, book));
-  return { lines, damaged, doubtful: doubtfulOf(recorded.backups) };
+  const doubtful = recorded.backups.flatMap((backup) => doubtOf(backup, period, tenantOf));
+  return { lines, damaged, doubtful };
+}
+
+function inPeriod({ since, until }: Period): (row: { readonly month: string }) => boolean {
+  return ({ month }) => month >= since && (until === undefined || month < until);
 }
 
 type Sum = Omit<BillLine, "backups" | "currency" | "micros"> & { readonly backups: KeptBackups | undefined };
@@ -165,19 +169,21 @@ function countedIn({ ledgers }: Recorded): (object: Pick<KubeObject, "metadata">
   return ({ metadata }, month) => inLedger.has(`${metadata.uid}/${Number(month.slice(0, 4))}`);
 }
 
-function doubtfulOf(backups: readonly Backup[]): readonly DoubtfulBackup[] {
-  return backups.flatMap((backup) => {
-    const { fault, bytes } = backupUsageOf(backup) ?? {};
-    if (fault === undefined) return [];
-    const { name = "" } = backup.metadata;
-    return [{ namespace: usageNamespaceOf(backup) ?? "", name, fault, isSized: bytes !== undefined }];
-  });
+function doubtOf(backup: Backup, period: Period, tenantOf: TenantOf): readonly DoubtfulBackup[] {
+  const usage = backupUsageOf(backup);
+  if (usage?.fault === undefined) return [];
+  if (!keptRowsUntil(usage, period.now).some(inPeriod(period))) return [];
+  const { fault, bytes } = usage;
+  const { name = "" } = backup.metadata;
+  return [{ tenant: tenantOf(usageNamespaceOf(backup)), name, fault, isSized: bytes !== undefined }];
 }
 
+type TenantOf = (namespace: string | undefined) => string;
+
 /** Finds the tenant of a namespace of claims by the annotation that the backend writes; once the namespace is gone, it stands for itself. */
-function tenantsBy(namespaces: readonly KubeObject[]): (namespace: string) => string {
+function tenantsBy(namespaces: readonly KubeObject[]): TenantOf {
   const owners = new Map(
     namespaces.map(({ metadata }) => [metadata.name, metadata.annotations?.[serviceNamespaceAnnotation]]),
   );
-  return (namespace) => readServiceNamespaceOwner(owners.get(namespace))?.clusterNamespace ?? namespace;
+  return (namespace = "") => readServiceNamespaceOwner(owners.get(namespace))?.clusterNamespace ?? namespace;
 }
