@@ -19,7 +19,7 @@ import {
   withoutHiddenFields,
 } from "@klutch/api";
 import { type KubeObject, listAt, recordAt, textAt, valueAt } from "@klutch/kube-core";
-import type { Money, OfferedPrice } from "@klutch/services/prices";
+import type { MonthlyPrice, OfferedPrice } from "@klutch/services/prices";
 
 /** An API as the page and the binding need it. */
 export interface OfferedApi {
@@ -44,7 +44,7 @@ export interface PricedPlan {
   readonly name: string;
   /** The services with this price, if not all of the kind have it. */
   readonly services: readonly string[];
-  readonly perMonth: Money | undefined;
+  readonly perMonth: MonthlyPrice | undefined;
 }
 
 /** Place of an API among the data services of its API group, as labels and annotations of its template say it. */

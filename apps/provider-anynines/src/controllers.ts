@@ -86,11 +86,13 @@ export function createManagedController<M extends Managed>(
   return createQueuedController(parts, { name: controllerName(kind.type), informer, reconcile });
 }
 
-/** Returns the ledgers of the scope's instances. */
+/** Returns the ledgers of the scope's instances and backups. */
 function ledgersOf(parts: ControllerParts): UsageLedgers {
-  const { instances } = parts.caches;
+  const { caches, backupCaches } = parts;
   const present = (): ReadonlySet<string> =>
-    new Set([...instances.list()].map(({ metadata }) => metadata.uid ?? ""));
+    new Set(
+      [...caches.instances.list(), ...backupCaches.backups.list()].map(({ metadata }) => metadata.uid ?? ""),
+    );
   return new UsageLedgers({ ...parts, present });
 }
 
@@ -197,7 +199,9 @@ const restMs = 600_000;
 /** Makes backups at their backup managers. */
 export function createBackupController(parts: ControllerParts): Controller {
   const { caches, backupCaches, managers, clock } = parts;
+  const ledgers = ledgersOf(parts);
   return createManagedController<Backup>(parts, {
+    beforeRelease: (managed, options) => ledgers.recordBackup(managed, options),
     pollIntervalMs: restMs,
     type: caches.scope.backups,
     informer: backupCaches.backups,

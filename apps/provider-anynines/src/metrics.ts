@@ -38,6 +38,16 @@ export const costPerHour: GaugeDeclaration<"service" | "plan" | "config" | "curr
   processes: ofProvider,
 };
 
+export const backupCostPerHour: GaugeDeclaration<"service" | "plan" | "config" | "currency"> = {
+  name: "klutch_backup_cost_per_hour",
+  type: "gauge",
+  help: "Price of all kept backups of a known size for one hour, by service, plan, broker and currency of their instances",
+  notes:
+    "Plans with a `backupPerGiBMonth` in the ConfigMap `klutch-prices`, as `klutch_cost_per_hour`, which does not contain it.",
+  labels: ["service", "plan", "config", "currency"],
+  processes: ofProvider,
+};
+
 export const vanishedInstances: GaugeDeclaration = {
   name: "klutch_vanished_instances",
   type: "gauge",
@@ -66,6 +76,26 @@ export const managedResources: GaugeDeclaration<
     config: mostShown,
     reason: mostReasons,
   },
+  processes: ofProvider,
+};
+
+export const keptBackups: GaugeDeclaration<"service" | "plan" | "config" | "size"> = {
+  name: "klutch_kept_backups",
+  type: "gauge",
+  help: "Number of backups that backup managers keep, by service, plan and broker of their instances",
+  notes: "`size` is `known`, or `unknown` if the backup manager told none.",
+  labels: ["service", "plan", "config", "size"],
+  topValues: { service: mostShown, plan: mostShown, config: mostShown },
+  processes: ofProvider,
+};
+
+export const keptBackupBytes: GaugeDeclaration<"service" | "plan" | "config"> = {
+  name: "klutch_kept_backup_bytes",
+  type: "gauge",
+  help: "Size of the kept backups of a known size in bytes, by service, plan and broker of their instances",
+  notes: "Absent where no size is known.",
+  labels: ["service", "plan", "config"],
+  topValues: { service: mostShown, plan: mostShown, config: mostShown },
   processes: ofProvider,
 };
 

@@ -1,5 +1,5 @@
 /** Adds the provider's caches and controllers to a Manager. */
-import type { ServiceInstance } from "@klutch/api";
+import type { Backup, ServiceInstance } from "@klutch/api";
 import { createManagedStates } from "@klutch/crossplane";
 import type { KubeClient } from "@klutch/kube";
 import { createEventRecorder, type EventRecorder, type Manager } from "@klutch/kube-runtime";
@@ -52,9 +52,12 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
   const { namespace = "crossplane-system" } = options;
   const instances = (): readonly ServiceInstance[] =>
     states.flatMap(({ caches }) => [...caches.instances.list()]);
+  const backups = (): readonly Backup[] =>
+    states.flatMap(({ backupCaches }) => [...backupCaches.backups.list()]);
   const hasConfig = (key: string): boolean =>
     states.some(({ caches }) => caches.configs.get(key) !== undefined);
-  manager.add(createPricesController({ ...manager.runtime, client, namespace, instances, hasConfig }));
+  const priced = { namespace, instances, backups, hasConfig };
+  manager.add(createPricesController({ ...manager.runtime, ...priced, client }));
 }
 
 /** Caches, clients and controllers of one scope, which share nothing with those of the other one. */

@@ -107,7 +107,29 @@ export {
   type TenantSpec,
   type TenantStatus,
 } from "./kinds/tenant.ts";
-export { type LedgerEntry, type LedgerRow, type UsageLedger } from "./kinds/usage-ledger.ts";
+export {
+  byteSecondsPattern,
+  type LedgerBackups,
+  type LedgerEntry,
+  type LedgerRow,
+  type UsageLedger,
+} from "./kinds/usage-ledger.ts";
+export {
+  addedBackups,
+  backupEnded,
+  backupKept,
+  type BackupUsage,
+  backupUsageOf,
+  backupUsageText,
+  isBackupSize,
+  type KeptBackups,
+  type KeptRow,
+  keptRowsUntil,
+  mostBackupBytes,
+  noBackupSize,
+  parsedBackupUsage,
+  type SeenBackup,
+} from "./backup-usage.ts";
 export {
   type KonnectorRollout,
   type KonnectorRolloutSpec,

@@ -220,7 +220,7 @@ export const costRules: readonly PolicyRule[] = [
   { apiGroups: ["apiextensions.crossplane.io"], resources: ["compositions"], verbs: ["list", "watch"] },
   {
     apiGroups: [dataservicesGroup, namespacedDataservicesGroup],
-    resources: ["serviceinstances"],
+    resources: ["serviceinstances", "backups"],
     verbs: ["list", "watch"],
   },
   { apiGroups: [dataservicesGroup], resources: ["usageledgers"], verbs: ["list", "watch"] },

@@ -3,6 +3,7 @@
  * `klutch login` like the credential of a confirmed login, sealed for its key, and it is in no URL. See docs/reference/login.md.
  */
 import { isPublicKey } from "./cluster-key.ts";
+import { decimalPattern } from "./decimal.ts";
 import type { ClusterProof } from "./renewal.ts";
 import { type AnswerKey, sealAnswer } from "./sealed-answer.ts";
 import { array, record, text, WireError } from "./wire-fields.ts";
@@ -72,7 +73,12 @@ export interface SessionPrice {
   /** The services with this price; empty if all have it. */
   readonly services: readonly string[];
   /** Decimal text with two digits, and a code of ISO 4217. */
-  readonly perMonth: { readonly amount: string; readonly currency: string };
+  readonly perMonth: {
+    readonly amount: string;
+    readonly currency: string;
+    /** Decimal text: a GiB of backups for a month. Absent if backups cost nothing. */
+    readonly backupGiB?: string;
+  };
 }
 
 /** Answer to `GET /api/templates`. */
@@ -221,6 +227,8 @@ function templateOf(value: unknown, field: string): SessionTemplate {
   };
 }
 
+const decimal = new RegExp(decimalPattern);
+
 function priceOf(value: unknown, field: string): SessionPrice {
   const root = record(value, field);
   const money = record(root["perMonth"], `${field}.perMonth`);
@@ -230,11 +238,14 @@ function priceOf(value: unknown, field: string): SessionPrice {
     throw new WireError(`${field}.perMonth.amount`, "is no amount, such as 25.00");
   if (!/^[A-Z]{3}$/.test(currency))
     throw new WireError(`${field}.perMonth.currency`, "is no code of ISO 4217, such as EUR");
+  const backupGiB = optional(money, "backupGiB");
+  if (backupGiB !== undefined && !decimal.test(backupGiB))
+    throw new WireError(`${field}.perMonth.backupGiB`, "is no amount, such as 0.02");
   const services = array(root["services"] ?? [], `${field}.services`);
   return {
     plan: text(root["plan"], `${field}.plan`),
     services: services.map((one, at) => text(one, `${field}.services[${at}]`)),
-    perMonth: { amount, currency },
+    perMonth: { amount, currency, ...(backupGiB !== undefined && { backupGiB }) },
   };
 }
 

@@ -11,11 +11,19 @@
  *
  * Closed intervals are sums by month, in UTC, so the annotation stays small. Times are whole seconds.
  */
-import { isRecord, keyOfRef, listAt, recordAt, textAt, wholeSeconds } from "@klutch/kube-core";
+import {
+  isRecord,
+  keyOfRef,
+  type KubeObject,
+  listAt,
+  recordAt,
+  textAt,
+  wholeSeconds,
+} from "@klutch/kube-core";
 import type { ServiceInstance } from "./kinds/service-instance.ts";
 import { claimNamespaceLabel } from "./names.ts";
 
-/** Annotation of a ServiceInstance with its usage. */
+/** Annotation of a ServiceInstance with its usage; of a Backup it is that of `backup-usage.ts`. */
 export const usageAnnotation = "anynines.crossplane.io/usage";
 /** Annotation of a managed resource that its broker does not know any more. */
 export const missingAnnotation = "anynines.crossplane.io/missing";
@@ -77,8 +85,8 @@ export function usedPlanOf({ metadata, spec }: ServiceInstance): UsedPlan {
   return { service: short(serviceName), plan: short(planName), config: config.slice(0, 3 * longestName) };
 }
 
-/** Returns the namespace that the usage is counted for: that of the claim. Undefined for an instance that was made by hand without one. */
-export function usageNamespaceOf({ metadata }: Pick<ServiceInstance, "metadata">): string | undefined {
+/** Returns the namespace that the usage is counted for: that of the claim. Undefined for a managed resource that was made by hand without one. */
+export function usageNamespaceOf({ metadata }: Pick<KubeObject, "metadata">): string | undefined {
   return metadata.namespace ?? metadata.labels?.[claimNamespaceLabel];
 }
 
@@ -197,7 +205,8 @@ export function isMonth(text: string): boolean {
   return monthRule.test(text);
 }
 
-function usedPlanAt(value: unknown): UsedPlan | undefined {
+/** Reads the names of a plan; undefined if one of them is no text. */
+export function usedPlanAt(value: unknown): UsedPlan | undefined {
   const service = textAt(value, "service");
   const plan = textAt(value, "plan");
   const config = textAt(value, "config");
@@ -205,7 +214,8 @@ function usedPlanAt(value: unknown): UsedPlan | undefined {
   return { service, plan, config };
 }
 
-function timeOf(text: string): string | undefined {
+/** Returns a time of RFC 3339 that a clock of a cluster can show, as it is; undefined for another text. */
+export function timeOf(text: string): string | undefined {
   const time = Date.parse(text);
   return time >= earliest && time < Date.UTC(2100) ? text : undefined;
 }

@@ -69,13 +69,18 @@ const sizes: readonly (readonly [unknown, number | undefined])[] = [
   [-1, undefined],
   [0.5, undefined],
   [2 ** 60, undefined],
+  [1e308, undefined],
+  ["NaN", undefined],
   ["2 KB", undefined],
   [null, undefined],
   [[], undefined],
 ];
 for (const [size, bytes] of sizes) {
-  test(`a size of ${JSON.stringify(size)} is ${bytes ?? "left out"}`, () =>
-    assert.equal(backupOf({ size }).size, bytes));
+  test(`a size of ${JSON.stringify(size)} is ${bytes ?? "left out"}`, () => {
+    const found = backupOf({ size });
+    assert.equal(found.size, bytes);
+    assert.equal(found.sizeIsMalformed, bytes === undefined && size !== null ? true : undefined);
+  });
 }
 
 const times: readonly (readonly [unknown, number | undefined])[] = [

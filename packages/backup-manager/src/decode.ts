@@ -96,9 +96,16 @@ function backupOf(value: unknown, place: string, context: Context): Backup {
   return {
     id: idOf(body, "id", context, place),
     state: stateOf(body, context, place),
-    ...present({ size: wholeNumber(body["size"]), ...timesOf(body) }),
+    ...present({ ...sizeOf(body["size"]), ...timesOf(body) }),
     downloadable: body["downloadable"] === true,
   };
+}
+
+/** A manager that has no size yet sends null, or nothing. */
+function sizeOf(value: unknown): Pick<Backup, "size" | "sizeIsMalformed"> {
+  const size = wholeNumber(value);
+  const isMalformed = size === undefined && value !== undefined && value !== null;
+  return { size, sizeIsMalformed: isMalformed ? true : undefined };
 }
 
 function restoreOf(value: unknown, place: string, context: Context): Restore {

@@ -24,6 +24,8 @@ export interface Backup {
   readonly state: string;
   /** Size in bytes. */
   readonly size?: number | undefined;
+  /** True if the manager told a size that is no whole number from 0 to 2^53 - 1. Absent if it told a right one, or none. */
+  readonly sizeIsMalformed?: true | undefined;
   /** Time of the request, by the manager's clock, in milliseconds since 1970 (UTC). */
   readonly triggeredAtMs?: number | undefined;
   /** Time of its end, successful or not, by the manager's clock, in milliseconds since 1970 (UTC). */

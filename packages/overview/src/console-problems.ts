@@ -120,6 +120,34 @@ export function ledgerProblem(
   };
 }
 
+/** Returns the problem of a backup whose size is in doubt. `more`: others of which the same is true. */
+export function backupSizeProblem(
+  backup: {
+    readonly tenant: string;
+    readonly name: string;
+    readonly fault: string;
+    readonly isSized: boolean;
+  },
+  more: number,
+): ProblemRow {
+  const name = plainText(backup.name, 253);
+  const id = `${plainText(backup.tenant, 63)}/${name}`;
+  const others = more === 0 ? "" : `. The sizes of ${more} more backups are in doubt`;
+  const counts = backup.isSized ? "the size that was told first" : "an unknown size";
+  return {
+    id: `cost/backup/${id}`,
+    severity: "warning",
+    about: { collection: "cost", id },
+    title: `Backup ${name}`,
+    tenant: "",
+    reason: "BackupSizeInDoubt",
+    says: `${plainText(backup.fault, 300)}. The bill counts it with ${counts}${others}.`,
+    since: undefined,
+    next: `kubectl get backups.dataservices.anynines.com ${name} -o yaml`,
+    who: "broker",
+  };
+}
+
 /** Splits `<type> <reason>: <message>`. */
 function saidBy(text: string): Pick<ProblemRow, "reason" | "says"> {
   const [head = "", ...rest] = text.split(": ");

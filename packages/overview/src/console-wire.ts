@@ -82,6 +82,14 @@ export interface ProblemRow extends RowBase {
   readonly who: "developer" | "operator" | "broker" | "none";
 }
 
+/** A plan of an offer. */
+export interface OfferedPlan {
+  readonly name: string;
+  readonly words: string;
+  /** `backupGiB`, a decimal text: a GiB of backups for a month, in the same currency. */
+  readonly perMonth?: Money & { readonly backupGiB?: string };
+}
+
 /** An API that the control plane offers. */
 export interface OfferRow extends RowBase {
   /** `<plural>.<group>`. */
@@ -89,7 +97,7 @@ export interface OfferRow extends RowBase {
   readonly kind: string;
   /** Title of its service, such as PostgreSQL; empty for an API of no service. */
   readonly service: string;
-  readonly plans: readonly { readonly name: string; readonly words: string; readonly perMonth?: Money }[];
+  readonly plans: readonly OfferedPlan[];
   readonly health: Health;
   readonly problem: string;
   /** Tenants with it, of those that the viewer may see. */
@@ -198,7 +206,20 @@ export interface CostRow extends RowBase {
   readonly plan: string;
   readonly month: string;
   readonly hours: number;
+  /** Absent if no backup was kept. */
+  readonly backups?: CostBackups;
+  /** Backups included. */
   readonly cost: Money | undefined;
+}
+
+/** Backups of a line. */
+export interface CostBackups {
+  /** Backups that were done in the month. */
+  readonly made: number;
+  /** Decimal text: GiB that were kept, times months; undefined if all sizes are unknown. */
+  readonly gibMonths: string | undefined;
+  /** Whether some sizes are unknown. */
+  readonly lacksSizes: boolean;
 }
 
 /** The row type of each collection. */

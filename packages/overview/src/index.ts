@@ -36,6 +36,7 @@ export {
   budgetProblem,
   clusterProblem,
   instanceProblem,
+  backupSizeProblem,
   ledgerProblem,
   offerProblem,
   problemOrder,

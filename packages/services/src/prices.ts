@@ -2,12 +2,14 @@
 export { compositionType } from "./composition-type.ts";
 export {
   type Bill,
+  type BilledBackups,
   type BillLine,
   billOf,
-  type DamagedLedger,
+  type DoubtfulBackup,
   type Period,
   type Recorded,
 } from "./prices/bill.ts";
+export type { DamagedLedger } from "./prices/ledger-fault.ts";
 export {
   type BudgetAmounts,
   type BudgetState,
@@ -16,10 +18,16 @@ export {
   budgetStateOf,
   type TenantSums,
 } from "./prices/budget.ts";
-export { exactMoney, hoursOfMonth, shownMoney } from "./prices/money.ts";
-export { monthlyMoney, monthlyPrice, monthText, type Money } from "./prices/monthly-price.ts";
+export { exactMoney, hoursOfMonth, shownGibMonths, shownMoney } from "./prices/money.ts";
+export {
+  monthlyMoney,
+  monthlyPrice,
+  type MonthlyPrice,
+  monthText,
+  type Money,
+} from "./prices/monthly-price.ts";
 export { offeredNames, type OfferedNames, type OfferedPrice, offeredPrices } from "./prices/offered-plans.ts";
-export { costOf, type Price } from "./prices/price.ts";
+export { backupCostOf, costOf, type Price } from "./prices/price.ts";
 export {
   type PlanPrice,
   PriceBook,

@@ -1,7 +1,7 @@
 /** Makes the console's rows of this month's bill. No I/O. Names of strangers come out on one line and bounded. */
-import { plainText } from "@klutch/api";
+import { addedBackups, type KeptBackups, plainText } from "@klutch/api";
 import type { CostRow } from "@klutch/overview";
-import { type BillLine, shownMoney } from "@klutch/services/prices";
+import { type BillLine, shownGibMonths, shownMoney } from "@klutch/services/prices";
 
 /** Most rows of one tenant, the dearest ones; the rest is one row by currency. */
 const mostOfTenant = 100;
@@ -13,6 +13,7 @@ type Words = Pick<CostRow, "tenant" | "service" | "plan" | "month">;
 interface Sum extends Words {
   readonly currency: string | undefined;
   readonly seconds: number;
+  readonly backups: KeptBackups | undefined;
   readonly micros: bigint;
 }
 
@@ -23,8 +24,9 @@ export function costRows(lines: readonly BillLine[]): readonly CostRow[] {
   return [...byTenant.values()].flatMap((all) => bounded(all).map(rowOf));
 }
 
-function sumOf({ tenant, service, plan, month, currency, seconds, micros }: BillLine): Sum {
-  return { tenant: word(tenant), service: word(service), plan: word(plan), month, currency, seconds, micros };
+function sumOf({ tenant, service, plan, month, currency, seconds, backups, micros }: BillLine): Sum {
+  const words = { tenant: word(tenant), service: word(service), plan: word(plan), month };
+  return { ...words, currency, seconds, backups, micros };
 }
 
 /** Adds up the sums with the same words. Amounts of two currencies are never added. */
@@ -32,8 +34,9 @@ function added(sums: readonly Sum[]): readonly Sum[] {
   const byId = new Map<string, Sum>();
   for (const sum of sums) {
     const id = idOf(sum);
-    const { seconds = 0, micros = 0n } = byId.get(id) ?? {};
-    byId.set(id, { ...sum, seconds: seconds + sum.seconds, micros: micros + sum.micros });
+    const { seconds = 0, micros = 0n, backups: before } = byId.get(id) ?? {};
+    const backups = sum.backups === undefined ? before : addedBackups(before, sum.backups);
+    byId.set(id, { ...sum, seconds: seconds + sum.seconds, backups, micros: micros + sum.micros });
   }
   return [...byId.values()];
 }
@@ -48,9 +51,17 @@ function bounded(all: readonly Sum[]): readonly Sum[] {
 }
 
 function rowOf(sum: Sum): CostRow {
-  const { tenant, service, plan, month, currency, seconds, micros } = sum;
+  const { tenant, service, plan, month, currency, seconds, backups, micros } = sum;
   const cost = currency === undefined ? undefined : { amount: shownMoney(micros), currency };
-  return { id: idOf(sum), tenant, service, plan, month, hours: Math.round(seconds / 3_600), cost };
+  const words = { id: idOf(sum), tenant, service, plan, month };
+  const kept = backups === undefined ? {} : { backups: backupsOf(backups) };
+  return { ...words, hours: Math.round(seconds / 3_600), ...kept, cost };
+}
+
+function backupsOf({ made, seconds, unsizedSeconds, byteSeconds }: KeptBackups): CostRow["backups"] & object {
+  const lacksSizes = unsizedSeconds > 0;
+  const gibMonths = lacksSizes && unsizedSeconds === seconds ? undefined : shownGibMonths(byteSeconds);
+  return { made, gibMonths, lacksSizes };
 }
 
 /** One text for each set of words; JSON, so that no word can look like two. */

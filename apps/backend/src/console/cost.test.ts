@@ -49,6 +49,7 @@ function fixture(sources: Partial<CostSources>): Fixture {
   const clock = { now: () => now + passed, monotonic: () => passed };
   const all: CostSources = {
     instances: [],
+    backups: [],
     ledgers: cacheOf(),
     namespaces: cacheOf(),
     compositions: cacheOf(),
@@ -213,6 +214,39 @@ for (const seconds of [-1, 2 ** 53, Number.MAX_SAFE_INTEGER - 2]) {
     assert.match(board.said[0] ?? "", /UsageLedger a\.2026: .*is not a whole number between 0 and/);
   });
 }
+
+test("a line shows backups with their GiB-months, and never 0 of an unknown size; a size in doubt is a problem", () => {
+  const usage = { service: "pg", plan: "small", config: "broker", from: "2026-11-10T00:00:00Z" };
+  const backup = (name: string, more: object): DynamicObject => ({
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "Backup",
+    metadata: {
+      name,
+      uid: name,
+      annotations: {
+        [usageAnnotation]: JSON.stringify({ ...usage, ...more }),
+      },
+      labels: { "crossplane.io/claim-namespace": "a" },
+    },
+    spec: { forProvider: { instanceName: "db" } },
+  });
+  const withBackups = (...objects: readonly DynamicObject[]): Fixture =>
+    fixture({
+      backups: [cacheOf(...objects) as unknown as CostSources["backups"][number]],
+      ledgers: cacheOf(ledger("a", used)),
+      prices: cacheOf(priceList('{ currency: EUR, perHour: "0.5", backupPerGiBMonth: "0.73" }')),
+    });
+  const [row] = rowsOf(withBackups(backup("b", { bytes: 2 ** 30 })));
+  assert.deepEqual(row?.backups, { made: 1, gibMonths: "0.033", lacksSizes: false });
+  assert.deepEqual(row?.cost, { amount: "5.02", currency: "EUR" });
+  const lying = withBackups(backup("<b>\u202e", { fault: "the size is none" }));
+  assert.deepEqual(rowsOf(lying)[0]?.backups, { made: 1, lacksSizes: true });
+  const [problem, ...more] = lying.cost.problems();
+  assert.deepEqual(more, []);
+  assert.deepEqual([problem?.reason, problem?.severity], ["BackupSizeInDoubt", "warning"]);
+  assert.equal(problem?.says, "the size is none. The bill counts it with an unknown size.");
+  assert.doesNotMatch(JSON.stringify(problem), /[\p{Cc}\p{Cf}]/u);
+});
 
 test("a thousand damaged ledgers with markup for names are 20 problems on one line each", () => {
   const bad = Array.from({ length: 1_000 }, (_, index) =>

@@ -1,6 +1,13 @@
 /** Rows of this month's bill for the console. The bill is calculated when someone looks, at most once a minute (`cost/month-bill.ts`). */
 import type { KubeObject } from "@klutch/kube-core";
-import { type CostRow, ledgerProblem, type Money, type OfferRow, type ProblemRow } from "@klutch/overview";
+import {
+  backupSizeProblem,
+  type CostRow,
+  ledgerProblem,
+  type Money,
+  type OfferRow,
+  type ProblemRow,
+} from "@klutch/overview";
 import type { Month, MonthBill } from "../cost/month-bill.ts";
 import type { Prices } from "../cost/prices.ts";
 import type { PricedPlan } from "../offered-api.ts";
@@ -18,8 +25,8 @@ interface CostEntry {
   readonly text: string;
 }
 
-/** Damaged ledgers that are shown; the last one tells how many more there are. */
-const mostDamaged = 20;
+/** Damaged ledgers, and backups whose size is in doubt, that are shown; the last one tells how many more there are. */
+const mostShown = 20;
 const noRows: readonly ProblemRow[] = [];
 
 /** The rows of one replica. */
@@ -67,7 +74,10 @@ export class ConsoleCost {
     return texts;
   }
 
-  /** Returns the damaged ledgers: the same object until the bill changes. They are for those who may list ledgers. */
+  /**
+   * Returns the damaged ledgers, and the backups whose size is in doubt: the same object until the bill changes. They are for those who may list
+   * ledgers.
+   */
   problems(): readonly ProblemRow[] {
     this.#update();
     return this.#problems;
@@ -79,16 +89,16 @@ export class ConsoleCost {
     this.#month = month;
     this.#entries = costRows(month.lines).map((row) => ({ row, text: JSON.stringify(row) }));
     this.#seen = new WeakMap();
-    const { damaged } = month;
-    this.#problems =
-      damaged.length === 0
-        ? noRows
-        : damaged
-            .slice(0, mostDamaged)
-            .map((ledger, index) =>
-              ledgerProblem(ledger, index === mostDamaged - 1 ? damaged.length - mostDamaged : 0),
-            );
+    const { damaged, doubtful } = month;
+    const rows = [...bounded(damaged, ledgerProblem), ...bounded(doubtful, backupSizeProblem)];
+    this.#problems = rows.length === 0 ? noRows : rows;
   }
+}
+
+function bounded<T>(all: readonly T[], rowOf: (one: T, more: number) => ProblemRow): readonly ProblemRow[] {
+  return all
+    .slice(0, mostShown)
+    .map((one, index) => rowOf(one, index === mostShown - 1 ? all.length - mostShown : 0));
 }
 
 function planRow({ name, services, perMonth }: PricedPlan): OfferRow["plans"][number] {

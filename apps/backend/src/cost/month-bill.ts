@@ -1,10 +1,18 @@
 /**
- * This month's bill of one process, for the console and for budgets, from the living instances, the ledgers of those that are gone, and prices. It is
+ * This month's bill of one process, for the console and for budgets, from the existing instances and backups, the ledgers of those that are gone, and
+ * prices. It is
  * calculated when someone looks, at most once a minute. Prices with a fault cost nothing here, and a damaged ledger is left out; the log names them.
  */
 import { monthAt } from "@klutch/api";
 import type { Clock } from "@klutch/kube";
-import { type Bill, billOf, type BillLine, type DamagedLedger, type Recorded } from "@klutch/services/prices";
+import {
+  type Bill,
+  billOf,
+  type BillLine,
+  type DamagedLedger,
+  type DoubtfulBackup,
+  type Recorded,
+} from "@klutch/services/prices";
 import type { Logger } from "@klutch/telemetry";
 import type { Prices } from "./prices.ts";
 import type { CostSources } from "./sources.ts";
@@ -22,6 +30,7 @@ export interface Month {
   /** The bill at the end of the month, if the databases that exist now go on. */
   readonly projected: () => readonly BillLine[];
   readonly damaged: readonly DamagedLedger[];
+  readonly doubtful: readonly DoubtfulBackup[];
   /** Says why there are no prices. */
   readonly fault: string | undefined;
   /** True if all objects of the bill were listed. */
@@ -64,19 +73,20 @@ export class MonthBill {
     const { book, fault } = prices;
     const recorded: Recorded = {
       instances: sources.instances.flatMap((one) => [...one.list()]),
+      backups: sources.backups.flatMap((one) => [...one.list()]),
       ledgers: [...sources.ledgers.list()],
       namespaces: [...sources.namespaces.list()],
     };
     const next = monthAfter(now);
     const billUntil = (moment: number): Bill =>
       billOf(recorded, book, { since: month, until: monthAt(next), now: moment });
-    const { lines, damaged } = billUntil(now);
+    const { lines, damaged, doubtful } = billUntil(now);
     const names = damaged.slice(0, mostNamed).map(({ name, fault: of }) => `UsageLedger ${name}: ${of}`);
     const more = damaged.length > mostNamed ? [`${damaged.length - mostNamed} more`] : [];
     this.#tell([...(fault === undefined ? [] : [fault]), ...names, ...more].join("\n"));
     let atEnd: readonly BillLine[] | undefined;
     const projected = (): readonly BillLine[] => (atEnd ??= billUntil(next).lines);
-    return { month, lines, projected, damaged, fault, isWhole };
+    return { month, lines, projected, damaged, doubtful, fault, isWhole };
   }
 
   /** Says a fault once, until it is another one. */

@@ -4,7 +4,7 @@ import type { Clock } from "@klutch/kube";
 import type { KubeObject } from "@klutch/kube-core";
 import {
   monthlyMoney,
-  type Money,
+  type MonthlyPrice,
   offeredNames,
   offeredPrices,
   type OfferedPrice,
@@ -22,7 +22,7 @@ interface Priced {
   readonly book: PriceBook;
   readonly fault: string | undefined;
   /** Amounts of a month by their price. */
-  readonly known: Map<Price, Money>;
+  readonly known: Map<Price, MonthlyPrice>;
   /** Plans by CustomResourceDefinition. Objects of a cache never change: another one is another object. */
   readonly plans: WeakMap<KubeObject, { readonly month: string; readonly plans: readonly PricedPlan[] }>;
 }
@@ -56,7 +56,7 @@ export class Prices {
   }
 
   /** Returns the price of a plan for a month of 730 hours at this moment; undefined if it has none. The same object as long as the price is the same. */
-  perMonth(service: string, plan: string): Money | undefined {
+  perMonth(service: string, plan: string): MonthlyPrice | undefined {
     const { book, known } = this.#current();
     const price = book.at(service, plan, this.#month());
     if (price === undefined) return undefined;

@@ -1,7 +1,10 @@
 /** Watches the objects that a bill is made of. Prices are watched in each replica; usage only where someone needs a bill. */
 import {
+  type Backup,
+  backups as backupType,
   claimNamespaceLabel,
   missingAnnotation,
+  namespacedBackups,
   namespacedServiceInstances,
   type ServiceInstance,
   serviceInstances,
@@ -18,6 +21,7 @@ import type { Logger } from "@klutch/telemetry";
 /** Objects that a bill is made of; an informer each in a backend. */
 export interface CostSources {
   readonly instances: readonly { list(): Iterable<ServiceInstance> }[];
+  readonly backups: readonly { list(): Iterable<Backup> }[];
   readonly ledgers: { list(): Iterable<UsageLedger> };
   readonly namespaces: { list(): Iterable<KubeObject> };
   readonly compositions: { list(): Iterable<KubeObject> };
@@ -45,6 +49,9 @@ export function watchCost(
   const instances = [serviceInstances, namespacedServiceInstances].map((type) =>
     watch<ServiceInstance>(type, { transform: usedInstance }),
   );
+  const backups = [backupType, namespacedBackups].map((type) =>
+    watch<Backup>(type, { transform: usedBackup }),
+  );
   const ledgers = watch<UsageLedger>(usageLedgers);
   const tables = watch<KubeObject>(compositionType, { metadataOnly: true, transform: pricedComposition });
   const prices = watch<DynamicObject>(configMaps, {
@@ -52,43 +59,69 @@ export function watchCost(
     fieldSelector: `metadata.name=${priceListName}`,
   });
   const ofPrices = [tables, prices] as const;
-  const ofUsage = [...instances, ledgers] as const;
+  const ofUsage = [...instances, ...backups, ledgers] as const;
   const areListed = (): boolean => [...ofPrices, ...ofUsage].every(({ synced }) => synced);
   const onPrices = (handler: () => void): void => {
     tables.onChange(handler);
     prices.onChange(handler);
   };
-  const sources = { instances, ledgers, namespaces, compositions: tables, prices, areListed, onPrices };
+  const sources = {
+    instances,
+    backups,
+    ledgers,
+    namespaces,
+    compositions: tables,
+    prices,
+    areListed,
+    onPrices,
+  };
   return { sources, prices: ofPrices, usage: ofUsage };
 }
 
 /** Keeps the little of an instance that a bill needs: there are thousands. */
 function usedInstance(object: DynamicObject): ServiceInstance {
   const { apiVersion, kind, metadata, spec, status } = object as unknown as ServiceInstance;
-  const { name, namespace, uid, resourceVersion, labels, annotations } = metadata;
-  const kept = (
-    of: Readonly<Record<string, string>> | undefined,
-    names: readonly string[],
-  ): Record<string, string> =>
-    Object.fromEntries(names.flatMap((key) => (of?.[key] === undefined ? [] : [[key, of[key]]])));
   const { serviceName, planName, organizationGuid, spaceGuid } = spec.forProvider;
   const { provisionedAt, state } = status?.atProvider ?? {};
   return {
     apiVersion,
     kind,
-    metadata: {
-      name,
-      namespace,
-      uid,
-      resourceVersion,
-      labels: kept(labels, [claimNamespaceLabel]),
-      annotations: kept(annotations, [usageAnnotation, missingAnnotation]),
-    },
+    metadata: usedMetadata(metadata),
     spec: {
       forProvider: { acceptsIncomplete: true, serviceName, planName, organizationGuid, spaceGuid },
       providerConfigRef: spec.providerConfigRef,
     },
     status: { atProvider: { provisionedAt, state } },
+  };
+}
+
+/** Keeps the little of a backup that a bill needs. */
+function usedBackup(object: DynamicObject): Backup {
+  const { apiVersion, kind, metadata, spec } = object as unknown as Backup;
+  const { instanceName } = spec.forProvider;
+  return { apiVersion, kind, metadata: usedMetadata(metadata), spec: { forProvider: { instanceName } } };
+}
+
+function usedMetadata({
+  name,
+  namespace,
+  uid,
+  resourceVersion,
+  labels,
+  annotations,
+}: KubeObject["metadata"]): KubeObject["metadata"] {
+  const kept = (
+    of: Readonly<Record<string, string>> | undefined,
+    names: readonly string[],
+  ): Record<string, string> =>
+    Object.fromEntries(names.flatMap((key) => (of?.[key] === undefined ? [] : [[key, of[key]]])));
+  return {
+    name,
+    namespace,
+    uid,
+    resourceVersion,
+    labels: kept(labels, [claimNamespaceLabel]),
+    annotations: kept(annotations, [usageAnnotation, missingAnnotation]),
   };
 }
 

@@ -28,6 +28,10 @@ export function withinBudget({ month, state, fault }: BudgetReport): NewConditio
           : `no price is valid: ${plainText(fault, 400)}`;
       return { ...open, reason: "NoPrices", message: `${notCompared}, because ${why}` };
     }
+    case "noSizes": {
+      const why = `backups that were kept in ${month} have a price, and their backup manager tells no size: those of ${shown(state.names)}`;
+      return { ...open, reason: "SizesUnknown", message: `${notCompared}, because ${why}` };
+    }
     case "currencyMismatch": {
       const why = `the prices of plans that were used in ${month} are in ${shown(state.names)}`;
       const message = `${notCompared}: ${why}. Different currencies are never added`;
@@ -36,7 +40,7 @@ export function withinBudget({ month, state, fault }: BudgetReport): NewConditio
     case "invalid":
       return { ...open, reason: "InvalidBudget", message: plainText(state.fault, 400) };
     case "unread": {
-      const kinds = "ServiceInstances, UsageLedgers, Compositions or the ConfigMap klutch-prices";
+      const kinds = "ServiceInstances, Backups, UsageLedgers, Compositions or the ConfigMap klutch-prices";
       const message = `${notCompared}, because ${kinds} could not be listed; the backend's log says why`;
       return { ...open, reason: "UsageUnread", message };
     }

@@ -54,7 +54,7 @@ function startStage(tenants: readonly Tenant[]): Stage {
   const current = (): Month => {
     bills++;
     const { lines, isWhole } = stage;
-    return { month, lines, projected: () => lines, damaged: [], fault: undefined, isWhole };
+    return { month, lines, projected: () => lines, damaged: [], doubtful: [], fault: undefined, isWhole };
   };
   const budgets = new Budgets({
     tenants: {

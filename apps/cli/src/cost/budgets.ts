@@ -15,6 +15,12 @@ export interface BudgetMark {
   readonly why?: string | undefined;
 }
 
+const openWords = {
+  noPrices: "plans without a price",
+  noSizes: "backups of unknown size of",
+  currencyMismatch: "prices in",
+} as const;
+
 /** Most names in one sentence. */
 const mostNames = 3;
 
@@ -34,8 +40,7 @@ export function budgetMarks(
         return [{ tenant, month, state: "unknown", why: plainText(state.fault, 200) }];
       if ("names" in state) {
         const names = state.names.slice(0, mostNames).map((name) => plainText(name, 100));
-        const what = state.kind === "noPrices" ? "plans without a price" : "prices in";
-        return [{ tenant, month, state: "unknown", why: `${what} ${names.join(", ")}` }];
+        return [{ tenant, month, state: "unknown", why: `${openWords[state.kind]} ${names.join(", ")}` }];
       }
       const { kind, spent, budget, currency, percent } = state;
       const word = kind === "over" ? "over" : percent >= nearPercent ? "near" : "within";

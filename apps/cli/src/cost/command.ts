@@ -1,6 +1,9 @@
 /** `klutch cost` and its flags: what the databases of a control plane cost. */
 import {
+  type Backup,
+  backups as backupType,
   monthAt,
+  namespacedBackups,
   namespacedServiceInstances,
   plainText,
   type ServiceInstance,
@@ -12,7 +15,13 @@ import {
 } from "@klutch/api";
 import { isForbidden } from "@klutch/kube";
 import { type KubeObject, namespaces } from "@klutch/kube-core";
-import { type BillLine, billOf, type DamagedLedger, pricesNamespace } from "@klutch/services";
+import {
+  type BillLine,
+  billOf,
+  type DamagedLedger,
+  type DoubtfulBackup,
+  pricesNamespace,
+} from "@klutch/services";
 import { Command } from "commander";
 import type { CommandTools } from "../command-tools.ts";
 import type { CliContext } from "../context.ts";
@@ -35,14 +44,15 @@ interface CostOptions extends Omit<CommonOptions, "output"> {
   readonly format: CostFormat;
 }
 
-const exitCodes = "\nExit codes: 0 the bill is whole, 1 there is none, 2 it leaves damaged ledgers out.";
+const exitCodes =
+  "\nExit codes: 0 the bill is whole, 1 there is none, 2 it leaves damaged ledgers out, or the size of a backup is in doubt.";
 const monthHelp = "such as 2026-11, in UTC";
 
 /** The command, for operators of a control plane. */
 export function costCommand(context: CliContext, tools: CommandTools): Command {
   const command = tools
     .prepare(new Command("cost"))
-    .description("Show what databases cost, by app cluster, service and plan. Read-only.")
+    .description("Show what databases and their backups cost, by app cluster, service and plan. Read-only.")
     .option("--since <month>", `first month, ${monthHelp} (default: this month)`)
     .option("--until <month>", `month after the last one, ${monthHelp} (default: until now)`)
     .option(
@@ -78,15 +88,19 @@ async function cost(context: CliContext, options: CostOptions): Promise<void> {
   await using cluster = await connectControlPlane({ ...options, output: undefined });
   const { prices: path, pricesNamespace: namespace } = options;
   const book = await readPrices(context, cluster, { path, namespace });
-  // Instances first: see `Recorded`.
+  // Instances and backups first: see `Recorded`.
   const instances = [
     ...(await listed<ServiceInstance>(context, cluster, serviceInstances)),
     ...(await listed<ServiceInstance>(context, cluster, namespacedServiceInstances)),
   ];
+  const backups = [
+    ...(await listed<Backup>(context, cluster, backupType)),
+    ...(await listed<Backup>(context, cluster, namespacedBackups)),
+  ];
   const ledgers = await listed<UsageLedger>(context, cluster, usageLedgers);
   const spaces = await listed<KubeObject>(context, cluster, namespaces);
   const now = context.clock.now();
-  const bill = billOf({ instances, ledgers, namespaces: spaces }, book, { since, until, now });
+  const bill = billOf({ instances, backups, ledgers, namespaces: spaces }, book, { since, until, now });
   const isMeant = (tenant: string): boolean => tenants.length === 0 || tenants.includes(tenant);
   const lines = bill.lines.filter(({ tenant }) => isMeant(tenant));
   const month = monthAt(now);
@@ -98,11 +112,15 @@ async function cost(context: CliContext, options: CostOptions): Promise<void> {
     month,
   );
   const isTable = format === undefined || format === "wide";
+  const { damaged } = bill;
+  const doubtful = bill.doubtful.filter(({ tenant }) => isMeant(tenant));
   if (lines.length === 0 && isTable) context.terminal.say("No database existed in this time.");
-  else context.terminal.out(printedBill(lines, { since, until }, format, { marks, damaged: bill.damaged }));
+  else context.terminal.out(printedBill(lines, { since, until }, format, { marks, damaged, doubtful }));
   warnOfPrices(context, lines);
+  warnOfSizes(context, lines);
   for (const line of budgetLines(marks)) context.terminal.say(line);
-  if (bill.damaged.length > 0) throw damagedLedgers(context, bill.damaged);
+  const faults = [...ledgerFaults(context, damaged), ...sizeFaults(context, doubtful)];
+  if (faults.length > 0) throw new NotWellError(`cost: ${faults.join(", ")}.`);
 }
 
 /** Reads the Tenants. A person who may not list them sees the bill without budgets. */
@@ -116,13 +134,38 @@ async function readBudgets(context: CliContext, cluster: ControlPlane): Promise<
   }
 }
 
+/** Most objects that lines name. */
+const mostNamed = 5;
+
 /** Names the ledgers that the bill leaves out. */
-function damagedLedgers({ terminal }: CliContext, damaged: readonly DamagedLedger[]): NotWellError {
-  const most = 5;
-  for (const { name, fault } of damaged.slice(0, most))
+function ledgerFaults({ terminal }: CliContext, damaged: readonly DamagedLedger[]): readonly string[] {
+  for (const { name, fault } of damaged.slice(0, mostNamed))
     terminal.say(`The bill leaves UsageLedger ${plainText(name, 253)} out: ${plainText(fault, 300)}.`);
-  if (damaged.length > most) terminal.say(`${damaged.length - most} more ledgers are damaged.`);
-  return new NotWellError(`cost: ${counted(damaged.length, "damaged ledger")}.`);
+  if (damaged.length > mostNamed) terminal.say(`${damaged.length - mostNamed} more ledgers are damaged.`);
+  return damaged.length === 0 ? [] : [counted(damaged.length, "damaged ledger")];
+}
+
+/** Names the backups whose manager tells no size that can be, or another one than before. */
+function sizeFaults({ terminal }: CliContext, doubtful: readonly DoubtfulBackup[]): readonly string[] {
+  for (const { name, fault, isSized } of doubtful.slice(0, mostNamed)) {
+    const counts = isSized ? "the first told size" : "an unknown size";
+    terminal.say(`Backup ${plainText(name, 253)} counts with ${counts}: ${plainText(fault, 300)}.`);
+  }
+  if (doubtful.length > mostNamed)
+    terminal.say(`The sizes of ${doubtful.length - mostNamed} more backups are in doubt.`);
+  return doubtful.length === 0 ? [] : [counted(doubtful.length, "doubtful backup size")];
+}
+
+/** Says that totals lack the cost of backups of an unknown size. */
+function warnOfSizes({ terminal }: CliContext, lines: readonly BillLine[]): void {
+  const without = lines.filter(({ backups }) => backups?.micros !== undefined && backups.unsizedSeconds > 0);
+  const plans = new Set(without.map(({ service, plan }) => `${service}/${plan}`));
+  if (plans.size === 0) return;
+  const [first = ""] = plans;
+  const more = plans.size > 1 ? ` and ${counted(plans.size - 1, "more plan")}` : "";
+  terminal.say(
+    `Backups of ${JSON.stringify(first)}${more} have a price, and the backup manager told no size of some. Totals do not contain these; see docs/cost.md.`,
+  );
 }
 
 function warnOfPrices({ terminal }: CliContext, lines: readonly BillLine[]): void {

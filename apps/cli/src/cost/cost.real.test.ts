@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import {
   apiServiceExportTemplates,
+  backups,
   bindCrds,
   binderName,
   binderRules,
@@ -107,7 +108,7 @@ async function setPrices(text: string): Promise<void> {
 test("without prices the hours are shown, and a line says so", async () => {
   const { code, out, said } = await cost();
   assert.equal(code, 0, said);
-  assert.match(out, /klutch-a +pg +small +10\.00 +no price/);
+  assert.match(out, /klutch-a +pg +small +10\.00 +- +- +no price/);
   assert.match(said, /1 plan without a price: "pg\/small"/);
 });
 
@@ -121,9 +122,9 @@ test("hours and cost of each app cluster, of databases that are gone and of livi
       .split("\n")
       .map((line) => line.split(/ {2,}/)),
     [
-      ["TENANT", "SERVICE", "PLAN", "HOURS", "COST", "CURRENCY"],
-      ["klutch-a", "pg", "small", "10.00", "5.00", "EUR"],
-      ["klutch-b", "pg", "small", "3.00", "1.50", "EUR"],
+      ["TENANT", "SERVICE", "PLAN", "HOURS", "BACKUPS", "BACKUP-GIB-MONTHS", "COST", "CURRENCY"],
+      ["klutch-a", "pg", "small", "10.00", "-", "-", "5.00", "EUR"],
+      ["klutch-b", "pg", "small", "3.00", "-", "-", "1.50", "EUR"],
       ["Total", "6.50", "EUR"],
     ],
   );
@@ -146,7 +147,40 @@ test("hours and cost of each app cluster, of databases that are gone and of livi
     ],
     totals: [{ currency: "EUR", cost: "1.50" }],
   });
-  assert.match((await cost("-o", "csv")).out, /^klutch-a,pg,small,broker,2021-10,36000,2,5\.00,EUR$/m);
+  assert.match((await cost("-o", "csv")).out, /^klutch-a,pg,small,broker,2021-10,36000,2,5\.00,EUR,,,,,$/m);
+});
+
+test("backups have a price by their bytes, and one whose size jumps is named; the exit code is 2", async () => {
+  await setPrices(list('{ currency: EUR, perHour: "0.5", backupPerGiBMonth: "0.73" }'));
+  const usage = { ...used, from: "2021-10-31T14:00:00Z", bytes: 2 ** 31 };
+  const one = (name: string, more: object): DynamicObject => ({
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "Backup",
+    metadata: {
+      name,
+      labels: { "crossplane.io/claim-namespace": "klutch-b-team" },
+      annotations: { [usageAnnotation]: JSON.stringify({ ...usage, ...more }) },
+    },
+    spec: { forProvider: { instanceName: "living" } },
+  });
+  await client.create(backups, one("kept", {}));
+  const { code, out, said } = await cost("--tenant", "klutch-b");
+  assert.equal(code, 0, said);
+  assert.match(out, /klutch-b +pg +small +3\.00 +1 +0\.027 +1\.52 +EUR/);
+  await client.create(backups, one("jumps", { fault: "the size jumps" }));
+  const doubtful = await cost("-o", "json");
+  assert.equal(doubtful.code, 2, doubtful.said);
+  assert.match(doubtful.said, /Backup jumps counts with the first told size: the size jumps\./);
+  const { doubtfulBackups } = JSON.parse(doubtful.out) as Record<
+    string,
+    readonly { readonly name: string }[]
+  >;
+  assert.deepEqual(
+    doubtfulBackups?.map(({ name }) => name),
+    ["jumps"],
+  );
+  for (const name of ["kept", "jumps"]) await client.delete(backups, { name });
+  await setPrices(list('{ currency: EUR, perHour: "0.5" }'));
 });
 
 test("a damaged ledger is named and left out of the bill, whose exit code is 2", async () => {
@@ -253,7 +287,12 @@ test("a time that is no beginning of a month is refused with what to write", asy
   assert.match(said, /--since "2021-10-15" is not the beginning of a month.*write for example 2026-11/);
 });
 
-test("the API server refuses a ledger with a negative sum", async () => {
+test("the API server refuses a ledger with a negative sum, or with byte-seconds that are no whole number", async () => {
+  const lying = ledger("klutch-c-team", 1);
+  const own = { made: 1, seconds: 1, unsizedSeconds: 0, byteSeconds: "-1" };
+  const rows = lying.spec.rows.map((row) => ({ ...row, backups: own }));
+  const spec = { ...lying.spec, rows };
+  await assert.rejects(client.create(usageLedgers, { ...lying, spec }), /byteSeconds/);
   await assert.rejects(client.create(usageLedgers, ledger("klutch-c-team", -1)), /seconds/);
 });
 

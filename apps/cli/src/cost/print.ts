@@ -1,5 +1,14 @@
 /** Prints a bill: a table for people, or exact numbers for programs. */
-import { type BillLine, type DamagedLedger, exactMoney, type Period, shownMoney } from "@klutch/services";
+import { addedBackups, type KeptBackups } from "@klutch/api";
+import {
+  type BillLine,
+  type DamagedLedger,
+  type DoubtfulBackup,
+  exactMoney,
+  type Period,
+  shownGibMonths,
+  shownMoney,
+} from "@klutch/services";
 import { columns, documentText } from "../output.ts";
 import type { BudgetMark } from "./budgets.ts";
 
@@ -12,6 +21,7 @@ export type CostFormat = (typeof costFormats)[number] | undefined;
 export interface CostNotes {
   readonly marks?: readonly BudgetMark[];
   readonly damaged?: readonly DamagedLedger[];
+  readonly doubtful?: readonly DoubtfulBackup[];
 }
 
 /** Returns the text for standard output. */
@@ -19,7 +29,7 @@ export function printedBill(
   lines: readonly BillLine[],
   period: Pick<Period, "since" | "until">,
   format: CostFormat,
-  { marks = [], damaged = [] }: CostNotes = {},
+  { marks = [], damaged = [], doubtful = [] }: CostNotes = {},
 ): string {
   if (format === "csv") return csvOf(lines);
   if (format === "wide") return wideTable(lines);
@@ -30,6 +40,7 @@ export function printedBill(
     totals: totalsOf(lines),
     ...(marks.length > 0 && { budgets: marks }),
     ...(damaged.length > 0 && { damagedLedgers: damaged }),
+    ...(doubtful.length > 0 && { doubtfulBackups: doubtful }),
   };
   return documentText(document, format);
 }
@@ -47,10 +58,37 @@ export function totalsOf(
 function exactLine(line: BillLine): Readonly<Record<string, string | number>> {
   const { tenant, service, plan, config, month, seconds, ended, currency, micros } = line;
   const known = { tenant, service, plan, broker: config, month, seconds, ended };
-  return currency === undefined ? known : { ...known, cost: exactMoney(micros), currency };
+  const priced = currency === undefined ? {} : { cost: exactMoney(micros), currency };
+  return { ...known, ...priced, ...exactBackups(line) };
 }
 
-const csvHeader = ["tenant", "service", "plan", "broker", "month", "seconds", "ended", "cost", "currency"];
+/** Without a known size there are no byte-seconds, and not 0 as if they were measured. They are a text: JSON's numbers are not exact enough. */
+function exactBackups({ backups }: BillLine): Readonly<Record<string, string | number>> {
+  if (backups === undefined) return {};
+  const { made, seconds, unsizedSeconds, byteSeconds, micros } = backups;
+  return {
+    backups: made,
+    backupSeconds: seconds,
+    unsizedBackupSeconds: unsizedSeconds,
+    ...(!isUnsized(backups) && { backupByteSeconds: String(byteSeconds) }),
+    ...(micros !== undefined && { backupCost: exactMoney(micros) }),
+  };
+}
+
+function isUnsized({ seconds, unsizedSeconds }: KeptBackups): boolean {
+  return unsizedSeconds > 0 && unsizedSeconds === seconds;
+}
+
+const words = (text: string): readonly string[] => text.split(" ");
+
+const wideHeader = words(
+  "TENANT SERVICE PLAN BROKER MONTH ENDED HOURS BACKUPS BACKUP-HOURS BACKUP-GIB-MONTHS BACKUP-COST COST CURRENCY",
+);
+
+/** Columns of later releases come after those of earlier ones. */
+const csvHeader = words(
+  "tenant service plan broker month seconds ended cost currency backups backupSeconds unsizedBackupSeconds backupByteSeconds backupCost",
+);
 
 function csvOf(lines: readonly BillLine[]): string {
   const rows = lines.map((line) => {
@@ -71,6 +109,7 @@ interface Sum {
   readonly line: BillLine;
   readonly seconds: number;
   readonly ended: number;
+  readonly backups: KeptBackups | undefined;
   readonly micros: bigint;
 }
 
@@ -83,11 +122,12 @@ function sumsBy(
   for (const line of lines) {
     const key = keyOf(line);
     if (key === undefined) continue;
-    const { seconds = 0, ended = 0, micros = 0n } = sums.get(key) ?? {};
+    const { seconds = 0, ended = 0, micros = 0n, backups } = sums.get(key) ?? {};
     sums.set(key, {
       line,
       seconds: seconds + line.seconds,
       ended: ended + line.ended,
+      backups: line.backups === undefined ? backups : addedBackups(backups, line.backups),
       micros: micros + line.micros,
     });
   }
@@ -98,17 +138,19 @@ function shortTable(lines: readonly BillLine[]): string {
   const sums = sumsBy(lines, ({ tenant, service, plan, currency }) =>
     JSON.stringify([tenant, service, plan, currency]),
   );
-  const rows = [...sums.values()].map(({ line, seconds, micros }) => [
+  const rows = [...sums.values()].map(({ line, seconds, backups, micros }) => [
     line.tenant,
     line.service,
     line.plan,
     hoursText(seconds),
+    madeText(backups),
+    keptText(backups),
     ...costCells(line, micros),
   ]);
   return columns([
-    ["TENANT", "SERVICE", "PLAN", "HOURS", "COST", "CURRENCY"],
+    ["TENANT", "SERVICE", "PLAN", "HOURS", "BACKUPS", "BACKUP-GIB-MONTHS", "COST", "CURRENCY"],
     ...rows,
-    ...totalRows(lines, 4),
+    ...totalRows(lines, 6),
   ]);
 }
 
@@ -121,10 +163,25 @@ function wideTable(lines: readonly BillLine[]): string {
     line.month,
     String(line.ended),
     hoursText(line.seconds),
+    madeText(line.backups),
+    line.backups === undefined ? "-" : hoursText(line.backups.seconds),
+    keptText(line.backups),
+    line.backups?.micros === undefined ? "-" : shownMoney(line.backups.micros),
     ...costCells(line, line.micros),
   ]);
-  const header = ["TENANT", "SERVICE", "PLAN", "BROKER", "MONTH", "ENDED", "HOURS", "COST", "CURRENCY"];
-  return columns([header, ...rows, ...totalRows(lines, 7)]);
+  return columns([wideHeader, ...rows, ...totalRows(lines, 11)]);
+}
+
+function madeText(backups: KeptBackups | undefined): string {
+  return backups === undefined ? "-" : String(backups.made);
+}
+
+/** Never tells 0 of backups whose size is unknown. */
+function keptText(backups: KeptBackups | undefined): string {
+  if (backups === undefined) return "-";
+  if (isUnsized(backups)) return "size unknown";
+  const known = shownGibMonths(backups.byteSeconds);
+  return backups.unsizedSeconds > 0 ? `${known}, some unknown` : known;
 }
 
 function costCells({ currency }: BillLine, micros: bigint): readonly string[] {

@@ -14,9 +14,11 @@ const mostShown = 50;
 /** Returns one cell, such as `small 25.00 EUR, big 90.00 EUR (pg17)`; `-` without prices. */
 export function priceText(prices: readonly SessionPrice[]): string {
   if (prices.length === 0) return "-";
-  const words = prices.slice(0, mostShown).map(({ plan, services, perMonth: { amount, currency } }) => {
+  const words = prices.slice(0, mostShown).map(({ plan, services, perMonth }) => {
+    const { amount, currency, backupGiB } = perMonth;
+    const backups = backupGiB === undefined ? "" : ` + ${backupGiB} per GiB of backups`;
     const only = services.length === 0 ? "" : ` (${services.join(" ")})`;
-    return `${plan} ${amount} ${currency}${only}`;
+    return `${plan} ${amount} ${currency}${backups}${only}`;
   });
   const more = prices.length > mostShown ? [`${prices.length - mostShown} more`] : [];
   return [...words, ...more].join(", ");

@@ -131,7 +131,7 @@ test("templates lists what the person may bind, in five forms, and no name steer
       services: ["postgresql"],
       fields: [{ name: "plan", about: `small ${escape}` }],
       prices: [
-        { plan: "small", perMonth: { amount: "25.00", currency: "EUR" } },
+        { plan: "small", perMonth: { amount: "25.00", currency: "EUR", backupGiB: "0.02" } },
         { plan: `big${escape}`, services: ["pg13"], perMonth: { amount: "90.00", currency: "EUR" } },
       ],
       state: "Available",
@@ -154,7 +154,7 @@ test("templates lists what the person may bind, in five forms, and no name steer
   assert.match(wide.stdout(), /^API .* KIND +PRICE +PLANS AND FIELDS/);
   assert.match(
     wide.stdout(),
-    /PostgresqlInstance +small 25\.00 EUR, big\S* 90\.00 EUR \(pg13\) +plan: small/,
+    /PostgresqlInstance +small 25\.00 EUR \+ 0\.02 per GiB of backups, big\S* 90\.00 EUR \(pg13\) +plan: small/,
   );
   const json = await klutch(["templates", "-o", "json"]);
   const list = JSON.parse(json.stdout()) as { readonly kind: string; readonly items: readonly object[] };

@@ -199,6 +199,13 @@ export function allRows(clusters: number, instances: number): AllRows {
       plan: "small",
       month: "2026-11",
       hours: 640 + index,
+      ...(index % 4 !== 0 && {
+        backups: {
+          made: 30 - index,
+          gibMonths: index % 4 === 3 ? undefined : `${index}.250`,
+          lacksSizes: index % 4 > 1,
+        },
+      }),
       cost: index === 3 ? undefined : { amount: (17.25 + index).toFixed(2), currency: "EUR" },
     })),
   };

@@ -1,5 +1,13 @@
 /** The external client of Backup: one backup at a backup manager. A backup deleted there is never made again. */
-import type { Backup, BackupObservation, ServiceInstance } from "@klutch/api";
+import {
+  type Backup,
+  backupEnded,
+  backupKept,
+  type BackupObservation,
+  parsedBackupUsage,
+  type ServiceInstance,
+  usageAnnotation,
+} from "@klutch/api";
 import {
   type Backup as FoundBackup,
   type BackupManagerClient,
@@ -16,9 +24,17 @@ import {
   movingMs,
   type OnceCalls,
 } from "../backup-manager/made-once.ts";
-import { instanceIdAnnotation, serviceIdAnnotation } from "../records/annotations.ts";
+import { backupUsageChange, instanceIdAnnotation, serviceIdAnnotation } from "../records/annotations.ts";
 import { notWhile, notYet } from "../claims/waiting.ts";
-import { backupCall, backupTarget, instanceIdOfBackup, onlyOne, shownBackup, shownDeleted } from "./state.ts";
+import {
+  backupCall,
+  backupTarget,
+  instanceIdOfBackup,
+  onlyOne,
+  seenBackup,
+  shownBackup,
+  shownDeleted,
+} from "./state.ts";
 
 /** Dependencies of the client of one backup. */
 export interface BackupClientOptions extends MadeOnceOptions<Backup> {
@@ -98,7 +114,7 @@ export class BackupClient implements ExternalClient {
     } catch (error) {
       if (!isGone(error)) throw error;
     }
-    if (found === undefined) return this.#observeGone(instanceId, id);
+    if (found === undefined) return await this.#observeGone(instanceId, id);
     once.show(shownBackup(instanceId, found));
     switch (phaseOf(found.state)) {
       case "InProgress":
@@ -108,6 +124,7 @@ export class BackupClient implements ExternalClient {
           pollAfterMs: this.#deletionMs ?? once.pollAfterMs,
         });
       case "Succeeded":
+        await this.#count(found);
         return once.observation({ exists: true, ready: "available", pollAfterMs: this.#deletionMs });
       case "Failed":
         return once.observation({
@@ -127,8 +144,20 @@ export class BackupClient implements ExternalClient {
     }
   }
 
-  #observeGone(instanceId: string, id: number): Observation {
+  /** Records how long the backup is kept, and how large it is. */
+  async #count(found: FoundBackup): Promise<void> {
+    const { managed, instances, clock } = this.#options;
+    const { annotations } = this.#once;
+    const known = parsedBackupUsage(annotations.get(usageAnnotation));
+    const seen = seenBackup(managed, found, instances());
+    await annotations.write(backupUsageChange(backupKept(known, seen, clock.now())));
+  }
+
+  async #observeGone(instanceId: string, id: number): Promise<Observation> {
     const once = this.#once;
+    const usage = parsedBackupUsage(once.annotations.get(usageAnnotation));
+    if (usage !== undefined)
+      await once.annotations.write(backupUsageChange(backupEnded(usage, this.#options.clock.now())));
     once.show(shownDeleted(once.atProvider, instanceId, id));
     return once.observation({
       exists: !once.isDeleting,

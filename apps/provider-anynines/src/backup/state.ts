@@ -1,15 +1,26 @@
 /** Reads the state of one backup from the managed resource and the backup manager, and whether it can be made. No I/O. */
-import type { Backup, BackupObservation, ServiceInstance } from "@klutch/api";
+import {
+  type Backup,
+  type BackupObservation,
+  recordedPlanOf,
+  type SeenBackup,
+  type ServiceInstance,
+  type UsedPlan,
+  usedPlanOf,
+} from "@klutch/api";
 import type { Backup as FoundBackup } from "@klutch/backup-manager";
 import { ExternalError, type Managed } from "@klutch/crossplane";
 import { typeOfProviderConfig } from "@klutch/services";
 import { timeText } from "../backup-manager/errors.ts";
 import { shownName } from "../claims/names.ts";
 import { notYet } from "../claims/waiting.ts";
-import { bareConfigName } from "../provider-config/reference.ts";
+import { bareConfigName, configNameOf } from "../provider-config/reference.ts";
 import { checkFollows, typeInRegion } from "../provider-config/region.ts";
-import { backupIdAnnotation, instanceIdAnnotation } from "../records/annotations.ts";
+import { backupIdAnnotation, instanceIdAnnotation, instanceIdOf } from "../records/annotations.ts";
 import type { CallSource } from "../records/made-once.ts";
+
+/** Service and plan of a backup whose instance was gone when its usage began to be counted. */
+const unknownPlan = "unknown";
 
 /** Returns the record of the call that makes a Backup. */
 export function backupCall(managed: Backup): CallSource {
@@ -38,6 +49,25 @@ export function shownBackup(instanceId: string, found: FoundBackup): BackupObser
 /** The manager has only the record of it, or nothing. */
 export function shownDeleted(known: BackupObservation, instanceId: string, id: number): BackupObservation {
   return { ...known, instanceId, id, status: "deleted", downloadable: false };
+}
+
+/** Returns the plan that the backup counts for: that of its instance, which may be gone. */
+function planOfBackup(backup: Backup, instances: readonly ServiceInstance[]): UsedPlan {
+  const id = instanceIdOfBackup(backup);
+  const instance = instances.find((one) => instanceIdOf(one) === id);
+  if (instance !== undefined) return recordedPlanOf(instance) ?? usedPlanOf(instance);
+  return { service: unknownPlan, plan: unknownPlan, config: configNameOf(backup) };
+}
+
+/** Returns the facts about a backup that its manager has, by which its usage is counted. */
+export function seenBackup(
+  managed: Backup,
+  { size, sizeIsMalformed, finishedAtMs }: FoundBackup,
+  instances: readonly ServiceInstance[],
+): SeenBackup {
+  const { creationTimestamp: createdAt } = managed.metadata;
+  const plan = planOfBackup(managed, instances);
+  return { plan, createdAt, finishedAtMs, size, sizeIsMalformed: sizeIsMalformed === true };
 }
 
 /** The facts about the instance that the backup manager and later restores need. */

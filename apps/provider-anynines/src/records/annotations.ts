@@ -3,6 +3,8 @@
  * parameters it asked for, and since when the broker does not know the resource. Nothing else may edit them.
  */
 import {
+  type BackupUsage,
+  backupUsageText,
   bindingCreatedAnnotation,
   bindingGenerationsAnnotation,
   type ManagedServiceBinding,
@@ -156,6 +158,10 @@ export function provisionedAsChange({ instanceId, serviceId, planId }: Operation
 
 export function usageChange(usage: Usage): AnnotationChanges {
   return { [usageAnnotation]: usageText(usage) };
+}
+
+export function backupUsageChange(usage: BackupUsage): AnnotationChanges {
+  return { [usageAnnotation]: backupUsageText(usage) };
 }
 
 export function sentParametersChange(names: Iterable<string>): AnnotationChanges {

@@ -134,8 +134,9 @@ async function reconcile(recordedAs: string, managed: Managed): Promise<Seen> {
   const updateCriticalAnnotations = async (
     changes: Readonly<Record<string, string | undefined>>,
   ): Promise<void> => {
-    // Usage is counted since a later release, in the same writes.
+    // Usage is counted since a later release: in the same writes, and of backups in one of its own.
     const known = Object.entries(changes).filter(([name]) => name !== usageAnnotation);
+    if (known.length === 0 && usageAnnotation in changes) return;
     writes.push(Object.fromEntries(known.map(([name, text]) => [name, parsed(text)])));
   };
   const osb = broker(calls, /missing|lost$/.test(recordedAs));

@@ -114,6 +114,12 @@ export class BackupFixture implements AsyncDisposable {
     this.#running.push({ stop, ended });
   }
 
+  /** Ends the provider until the next `start`. */
+  async pause(): Promise<void> {
+    for (const { stop } of this.#running.splice(0)) stop.abort(new Error("paused"));
+    await this.clock.advance(0);
+  }
+
   /** An instance that is ready, with rows. */
   async addInstance(name = "db", id = `${name}-id`): Promise<void> {
     this.manager.rows.set(id, "rows");

@@ -35,6 +35,10 @@ export class MemoryManager {
   offMs = -3_600_000;
   /** The end of a backup or a restore. */
   endsAs = "done";
+  /** The size that it tells of a backup. Default: none. */
+  sizeOf: (id: number) => Pick<Backup, "size" | "sizeIsMalformed"> = () => ({});
+  /** When a backup was deleted, by our clock. */
+  readonly deletedAtMs: Map<number, number> = new Map();
   /** True when an accepted deletion happens. */
   deletes = true;
   /** Thrown by calls of this name, before anything happens. */
@@ -111,11 +115,16 @@ export class MemoryManager {
           return [...this.backups.values()].filter((backup) => backup.instanceId === instanceId);
         }),
       getBackup: ({ instanceId, backupId }) =>
-        reading("getBackup", () => this.#backup(instanceId, backupId, "getBackup")),
+        reading("getBackup", () => ({
+          ...this.#backup(instanceId, backupId, "getBackup"),
+          ...this.sizeOf(backupId),
+        })),
       deleteBackup: ({ instanceId, backupId }) =>
         changing("deleteBackup", () => {
           const backup = this.#backup(instanceId, backupId, "deleteBackup");
-          if (this.deletes) this.backups.set(backupId, { ...backup, state: "deleted" });
+          if (!this.deletes) return { message: "" };
+          this.backups.set(backupId, { ...backup, state: "deleted" });
+          if (!this.deletedAtMs.has(backupId)) this.deletedAtMs.set(backupId, this.#clock.now());
           return { message: "" };
         }),
       createRestore: ({ instanceId, backupId }) =>

@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { missingAnnotation, type ServiceInstance, usageAnnotation } from "@klutch/api";
+import {
+  type Backup,
+  backupUsageText,
+  missingAnnotation,
+  type ServiceInstance,
+  usageAnnotation,
+} from "@klutch/api";
 import { ApiError } from "@klutch/kube";
 import { configMaps, type DynamicObject, namespaces } from "@klutch/kube-core";
 import { ApiServerModel, seededRandom, VirtualClock } from "@klutch/kube-testing";
 import { createLogger, createMetrics } from "@klutch/telemetry";
 import { usedInstance } from "../testing/usage-provider.ts";
-import { costsOf, createPricesController } from "./cost-per-hour.ts";
+import { backupCostsOf, costsOf, createPricesController } from "./cost-per-hour.ts";
+import { bytesOf, countsOf } from "./kept-backups.ts";
 
 const now = Date.UTC(2026, 10, 11);
 const at = { now, hasConfig: (key: string) => key !== "gone" };
@@ -47,6 +54,44 @@ test("costs are told by broker, and those of a ProviderConfig that is gone toget
   assert.deepEqual(Object.fromEntries(costs), { c: 0.5, "eu-1": 1, other: 0.5 });
 });
 
+function keptBackup(more: object): Backup {
+  const usage = { service: "pg", plan: "small", config: "c", from: "2026-11-01T00:00:00Z" };
+  return {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "Backup",
+    metadata: { annotations: { [usageAnnotation]: backupUsageText({ ...usage, ...more }) } },
+    spec: { forProvider: { instanceName: "db" } },
+  };
+}
+
+test("kept backups with a price cost their bytes per hour; those that are gone or of an unknown size cost nothing", () => {
+  const gib = 2 ** 30;
+  const until = "2026-11-02T00:00:00Z";
+  const all = [{ bytes: gib }, { bytes: 3 * gib, config: "gone" }, {}, { bytes: gib, until }].map(keptBackup);
+  const prices = [
+    { service: "pg", plan: "small", price: { currency: "EUR", perHour: "1", backupPerGiBMonth: "0.73" } },
+  ];
+  const labels = { service: "pg", plan: "small", config: "c", currency: "EUR" };
+  assert.deepEqual(backupCostsOf(all, prices, at), [
+    { labels, value: 0.001 },
+    { labels: { ...labels, config: "other" }, value: 0.003 },
+  ]);
+  assert.deepEqual(backupCostsOf(all, [price("small", "1")], at), []);
+  const source = { backups: () => all, hasConfig: at.hasConfig };
+  assert.deepEqual(
+    countsOf(source).map(({ labels: { config, size } }) => [config, size]),
+    [
+      ["c", "known"],
+      ["other", "known"],
+      ["c", "unknown"],
+    ],
+  );
+  assert.deepEqual(
+    bytesOf(source).map(({ value }) => value),
+    [gib, 3 * gib],
+  );
+});
+
 test("10,000 plans are 101 series, and no cost is lost", () => {
   const plans = Array.from({ length: 10_000 }, (_, index) => `plan-${index}`);
   const costs = costsOf(
@@ -76,6 +121,7 @@ test("the price list is read again each minute; one with a fault costs nothing a
     client,
     namespace,
     instances,
+    backups: () => [],
     hasConfig: at.hasConfig,
     clock,
     logger,
@@ -128,6 +174,7 @@ test("a provider that may not read the list says so once, and goes on", async (t
     },
     namespace: "crossplane-system",
     instances: () => [],
+    backups: () => [],
     hasConfig: at.hasConfig,
     clock,
     logger,

@@ -1,11 +1,21 @@
-/** Tells metrics what the existing instances cost per hour, by the operator's price list. */
-import { missingSince, monthAt, type ServiceInstance, usageOf } from "@klutch/api";
+/** Tells metrics what the existing instances and kept backups cost per hour, by the operator's price list. */
+import {
+  type Backup,
+  backupUsageOf,
+  missingSince,
+  monthAt,
+  type ServiceInstance,
+  type UsedPlan,
+  usageOf,
+} from "@klutch/api";
 import { isForbidden, type KubeClient, parseYaml } from "@klutch/kube";
 import { configMaps, type DynamicObject, textAt } from "@klutch/kube-core";
 import { Controller, type Reconcile, type Runtime } from "@klutch/kube-runtime";
 import {
+  backupCostOf,
   costOf,
   type PlanPrice,
+  type Price,
   PriceBook,
   priceListKey,
   priceListName,
@@ -13,6 +23,7 @@ import {
 } from "@klutch/services";
 import { otherValue, type Sample } from "@klutch/telemetry";
 import * as declarations from "../metrics.ts";
+import { readKeptBackups } from "./kept-backups.ts";
 
 /** Dependencies of `createPricesController`. */
 export interface PricesOptions extends Runtime {
@@ -21,6 +32,8 @@ export interface PricesOptions extends Runtime {
   readonly namespace: string;
   /** The existing instances, as far as the caches show. */
   readonly instances: () => Iterable<ServiceInstance>;
+  /** The existing Backups, as far as the caches show. */
+  readonly backups: () => Iterable<Backup>;
   /** Tells whether a ProviderConfig has this key. */
   readonly hasConfig: (key: string) => boolean;
 }
@@ -34,12 +47,16 @@ export type CostLabel = "service" | "plan" | "config" | "currency";
 
 /** Reads the price list each minute. With a list that has faults there is no cost, and one warning for each version of it. */
 export function createPricesController(options: PricesOptions): Controller {
-  const { client, namespace, instances, clock, hasConfig } = options;
+  const { client, namespace, instances, backups, clock, hasConfig } = options;
   let prices: readonly PlanPrice[] = [];
   let warned: string | undefined;
   options.metrics.read(declarations.costPerHour, () =>
     costsOf(instances(), prices, { now: clock.now(), hasConfig }),
   );
+  options.metrics.read(declarations.backupCostPerHour, () =>
+    backupCostsOf(backups(), prices, { now: clock.now(), hasConfig }),
+  );
+  readKeptBackups(options.metrics, { backups, hasConfig });
   const reconcile: Reconcile = async (_key, { signal, logger }) => {
     const ref = { namespace, name: priceListName };
     let text: string | undefined;
@@ -74,32 +91,80 @@ function pricesIn(text: string): ReturnType<typeof readPriceList> {
   }
 }
 
+/** Time, and the ProviderConfigs that labels may name. */
+type At = Pick<PricesOptions, "hasConfig"> & { readonly now: number };
+
 /** Returns a sample for each plan at a broker that has a price and an instance. Labels come from the operator's list and ProviderConfigs only. */
 export function costsOf(
   instances: Iterable<ServiceInstance>,
   prices: readonly PlanPrice[],
-  { now, hasConfig }: Pick<PricesOptions, "hasConfig"> & { readonly now: number },
+  at: At,
 ): readonly Sample<CostLabel>[] {
   if (prices.length === 0) return [];
-  const book = new PriceBook(prices);
-  const month = monthAt(now);
-  const sums = new Map<string, { readonly labels: Record<CostLabel, string>; readonly micros: bigint }>();
-  const add = (labels: Record<CostLabel, string>, micros: bigint): void => {
-    const key = JSON.stringify(labels);
-    sums.set(key, { labels, micros: (sums.get(key)?.micros ?? 0n) + micros });
-  };
+  const sums = new CostSums(prices, at);
   for (const instance of instances) {
     const { open } = usageOf(instance);
-    const price = open === undefined ? undefined : book.at(open.service, open.plan, month);
-    if (open === undefined || price === undefined || missingSince(instance) !== undefined) continue;
-    const { service, plan } = open;
-    const config = hasConfig(open.config) ? open.config : otherValue;
-    add({ service, plan, config, currency: price.currency }, costOf(price, 3_600n));
+    if (open === undefined || missingSince(instance) !== undefined) continue;
+    sums.add(open, (price) => costOf(price, 3_600n));
   }
-  const dearest = [...sums.values()].toSorted((one, another) => (one.micros < another.micros ? 1 : -1));
-  for (const { labels, micros } of dearest.slice(mostPlans)) {
-    sums.delete(JSON.stringify(labels));
-    add({ ...labels, service: otherValue, plan: otherValue, config: otherValue }, micros);
+  return sums.samples();
+}
+
+/** Returns a sample for each plan at a broker that has a price for backups and a kept backup of a known size. */
+export function backupCostsOf(
+  backups: Iterable<Backup>,
+  prices: readonly PlanPrice[],
+  at: At,
+): readonly Sample<CostLabel>[] {
+  if (prices.length === 0) return [];
+  const sums = new CostSums(prices, at);
+  for (const backup of backups) {
+    const usage = backupUsageOf(backup);
+    const { bytes, until } = usage ?? {};
+    if (usage === undefined || bytes === undefined || until !== undefined) continue;
+    sums.add(usage, (price) => backupCostOf(price, BigInt(bytes) * 3_600n));
   }
-  return [...sums.values()].map(({ labels, micros }) => ({ labels, value: Number(micros) / 1_000_000 }));
+  return sums.samples();
+}
+
+/** Adds the costs of an hour up. */
+class CostSums {
+  readonly #book: PriceBook;
+  readonly #month: string;
+  readonly #hasConfig: At["hasConfig"];
+  readonly #sums = new Map<string, { readonly labels: Record<CostLabel, string>; readonly micros: bigint }>();
+
+  constructor(prices: readonly PlanPrice[], { now, hasConfig }: At) {
+    this.#book = new PriceBook(prices);
+    this.#month = monthAt(now);
+    this.#hasConfig = hasConfig;
+  }
+
+  /** Adds the cost by the plan's price of this month; nothing without one. */
+  add({ service, plan, config: key }: UsedPlan, micros: (price: Price) => bigint | undefined): void {
+    const price = this.#book.at(service, plan, this.#month);
+    const cost = price === undefined ? undefined : micros(price);
+    if (price === undefined || cost === undefined) return;
+    const config = this.#hasConfig(key) ? key : otherValue;
+    this.#add({ service, plan, config, currency: price.currency }, cost);
+  }
+
+  samples(): readonly Sample<CostLabel>[] {
+    const dearest = [...this.#sums.values()].toSorted((one, another) =>
+      one.micros < another.micros ? 1 : -1,
+    );
+    for (const { labels, micros } of dearest.slice(mostPlans)) {
+      this.#sums.delete(JSON.stringify(labels));
+      this.#add({ ...labels, service: otherValue, plan: otherValue, config: otherValue }, micros);
+    }
+    return [...this.#sums.values()].map(({ labels, micros }) => ({
+      labels,
+      value: Number(micros) / 1_000_000,
+    }));
+  }
+
+  #add(labels: Record<CostLabel, string>, micros: bigint): void {
+    const key = JSON.stringify(labels);
+    this.#sums.set(key, { labels, micros: (this.#sums.get(key)?.micros ?? 0n) + micros });
+  }
 }

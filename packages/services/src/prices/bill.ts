@@ -1,6 +1,10 @@
 /** Adds up what existed, by tenant, month and plan, and multiplies it with prices. No I/O. */
 import {
-  isMonth,
+  addedBackups,
+  type Backup,
+  backupUsageOf,
+  type KeptBackups,
+  keptRowsUntil,
   type LedgerRow,
   missingSince,
   readServiceNamespaceOwner,
@@ -12,8 +16,9 @@ import {
   usageOf,
   type UsedSeconds,
 } from "@klutch/api";
-import { isRecord, type KubeObject, recordAt, textAt, valueAt } from "@klutch/kube-core";
-import { costOf } from "./price.ts";
+import type { KubeObject } from "@klutch/kube-core";
+import { type DamagedLedger, examined } from "./ledger-fault.ts";
+import { backupCostOf, costOf } from "./price.ts";
 import type { PriceBook } from "./price-list.ts";
 
 /** Usage of one plan by one tenant in one month. */
@@ -22,16 +27,26 @@ export interface BillLine extends UsedSeconds {
   readonly tenant: string;
   /** Instances that ended. */
   readonly ended: number;
+  /** Absent if no backup was kept. */
+  readonly backups?: BilledBackups;
   /** Undefined if the plan has no price in that month. */
   readonly currency: string | undefined;
-  /** Millionths; 0 without a price. */
+  /** Millionths, those of backups included; 0 without a price. */
   readonly micros: bigint;
+}
+
+/** Backups of a line. */
+export interface BilledBackups extends KeptBackups {
+  /** Millionths: the part of the backups whose size is known; undefined if the plan has no price for backups. */
+  readonly micros: bigint | undefined;
 }
 
 /** Objects of the control plane. */
 export interface Recorded {
   /** Read before the ledgers: an instance that goes in between is in both, and is counted once. */
   readonly instances: readonly ServiceInstance[];
+  /** Read before the ledgers too. */
+  readonly backups: readonly Backup[];
   readonly ledgers: readonly UsageLedger[];
   readonly namespaces: readonly KubeObject[];
 }
@@ -43,11 +58,15 @@ export interface Period {
   readonly now: number;
 }
 
-/** A ledger that is not what the provider writes. */
-export interface DamagedLedger {
+/** A backup whose manager tells a size that is none, or not that of before. */
+export interface DoubtfulBackup {
+  /** As in a line. */
+  readonly tenant: string;
+  /** Name of the managed resource. */
   readonly name: string;
-  /** Names its field and the expected value. */
   readonly fault: string;
+  /** False: the backup counts with an unknown size; true: with the size that the manager told first. */
+  readonly isSized: boolean;
 }
 
 /** The cost of a period. */
@@ -56,6 +75,8 @@ export interface Bill {
   readonly lines: readonly BillLine[];
   /** Ledgers that are in no line. */
   readonly damaged: readonly DamagedLedger[];
+  /** Existing backups whose size is in doubt, of the period. */
+  readonly doubtful: readonly DoubtfulBackup[];
 }
 
 /** Returns the bill of a period. A damaged ledger hides only itself. */
@@ -63,88 +84,106 @@ export function billOf(recorded: Recorded, book: PriceBook, period: Period): Bil
   const tenantOf = tenantsBy(recorded.namespaces);
   const { whole, damaged } = examined(recorded.ledgers);
   const known = { ...recorded, ledgers: whole };
-  const used = [...goneRows(known), ...livingRows(known, period)].filter(
-    ({ month }) => month >= period.since && (period.until === undefined || month < period.until),
-  );
-  const lines = new Map<string, BillLine>();
+  const isMeant = inPeriod(period);
+  const used = [...goneRows(known), ...livingRows(known, period), ...keptRows(known, period)].filter(isMeant);
+  const sums = new Map<string, Sum>();
   for (const { namespace, ...row } of used) {
-    const tenant = namespace === undefined ? "" : tenantOf(namespace);
+    const tenant = tenantOf(namespace);
     const key = JSON.stringify([tenant, row.service, row.plan, row.config, row.month]);
-    const { seconds = 0, ended = 0 } = lines.get(key) ?? {};
-    const sum = { ...row, tenant, seconds: seconds + row.seconds, ended: ended + row.ended };
-    const price = book.at(row.service, row.plan, row.month);
-    const micros = price === undefined ? 0n : costOf(price, BigInt(sum.seconds));
-    lines.set(key, { ...sum, currency: price?.currency, micros });
+    const before = sums.get(key);
+    const backups = row.backups === undefined ? before?.backups : addedBackups(before?.backups, row.backups);
+    const [seconds, ended] = [row.seconds + (before?.seconds ?? 0), row.ended + (before?.ended ?? 0)];
+    sums.set(key, { ...row, tenant, seconds, ended, backups });
   }
-  const sorted = [...lines].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, line]) => line);
-  return { lines: sorted, damaged };
+  const lines = [...sums]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, sum]) => lineOf(sum, book));
+  const doubtful = recorded.backups.flatMap((backup) => doubtOf(backup, period, tenantOf));
+  return { lines, damaged, doubtful };
 }
 
-type Row = LedgerRow & { readonly namespace: string | undefined };
+function inPeriod({ since, until }: Period): (row: { readonly month: string }) => boolean {
+  return ({ month }) => month >= since && (until === undefined || month < until);
+}
+
+type Sum = Omit<BillLine, "backups" | "currency" | "micros"> & { readonly backups: KeptBackups | undefined };
+
+function lineOf({ backups, ...sum }: Sum, book: PriceBook): BillLine {
+  const price = book.at(sum.service, sum.plan, sum.month);
+  const ofBackups =
+    price === undefined || backups === undefined ? undefined : backupCostOf(price, backups.byteSeconds);
+  const ofInstances = price === undefined ? 0n : costOf(price, BigInt(sum.seconds));
+  return {
+    ...sum,
+    ...(backups !== undefined && { backups: { ...backups, micros: ofBackups } }),
+    currency: price?.currency,
+    micros: ofInstances + (ofBackups ?? 0n),
+  };
+}
+
+type Row = Omit<LedgerRow, "backups"> & {
+  readonly backups?: KeptBackups;
+  readonly namespace: string | undefined;
+};
 
 function goneRows({ ledgers }: Recorded): readonly Row[] {
-  return ledgers.flatMap(({ spec }) => spec.rows.map((row) => ({ ...row, namespace: spec.namespace })));
-}
-
-/**
- * The most seconds of a row: 380,000 databases through a month. Sums of honest rows stay far below the largest exact number, and a row that lies
- * cannot push them over it.
- */
-const mostSeconds = 1_000_000_000_000;
-
-function examined(ledgers: readonly UsageLedger[]): {
-  readonly whole: readonly UsageLedger[];
-  readonly damaged: readonly DamagedLedger[];
-} {
-  const whole: UsageLedger[] = [];
-  const damaged: DamagedLedger[] = [];
-  for (const ledger of ledgers) {
-    const fault = ledgerFault(ledger);
-    if (fault === undefined) whole.push(ledger);
-    else damaged.push({ name: ledger.metadata.name ?? "", fault });
-  }
-  return { whole, damaged };
-}
-
-/** Returns the first fault. Where the kind is of another release, a ledger may be anything. */
-function ledgerFault(ledger: UsageLedger): string | undefined {
-  const rows: unknown = valueAt(ledger, "spec", "rows");
-  if (!Array.isArray(rows)) return "spec.rows is no list";
-  for (const [index, row] of rows.entries()) {
-    const place = `spec.rows[${index}]`;
-    const unnamed = ["service", "plan", "config"].find((name) => typeof recordAt(row)[name] !== "string");
-    if (unnamed !== undefined) return `${place}.${unnamed} is no text`;
-    if (!isMonth(textAt(row, "month") ?? "")) return `${place}.month is no month, such as 2026-11`;
-    const wrong = ["seconds", "ended"].find((name) => !isCount(recordAt(row)[name]));
-    if (wrong !== undefined) return `${place}.${wrong} is not a whole number between 0 and ${mostSeconds}`;
-  }
-  const recorded: unknown = valueAt(ledger, "spec", "recorded") ?? [];
-  return Array.isArray(recorded) && recorded.every(isRecord)
-    ? undefined
-    : "spec.recorded is no list of entries";
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= mostSeconds;
-}
-
-/** Usage of living instances. A ledger that has an instance's UID has its rows of that year. */
-function livingRows({ instances, ledgers }: Recorded, { now }: Period): readonly Row[] {
-  const inLedger = new Set(
-    ledgers.flatMap(({ spec }) => (spec.recorded ?? []).map(({ uid }) => `${uid}/${spec.year}`)),
+  return ledgers.flatMap(({ spec }) =>
+    spec.rows.map(({ backups, ...row }) => ({
+      ...row,
+      namespace: spec.namespace,
+      ...(backups !== undefined && {
+        backups: { ...backups, byteSeconds: BigInt(backups.byteSeconds) },
+      }),
+    })),
   );
-  return instances.flatMap((instance) => {
+}
+
+/** Usage of living instances. */
+function livingRows(recorded: Recorded, { now }: Period): readonly Row[] {
+  const isCounted = countedIn(recorded);
+  return recorded.instances.flatMap((instance) => {
     const namespace = usageNamespaceOf(instance);
     return rowsUntil(usageOf(instance), missingSince(instance) ?? now)
-      .filter(({ month }) => !inLedger.has(`${instance.metadata.uid}/${Number(month.slice(0, 4))}`))
+      .filter(({ month }) => !isCounted(instance, month))
       .map((row) => ({ ...row, namespace, ended: 0 }));
   });
 }
 
+/** Usage of backups whose managed resources exist. */
+function keptRows(recorded: Recorded, { now }: Period): readonly Row[] {
+  const isCounted = countedIn(recorded);
+  return recorded.backups.flatMap((backup) => {
+    const namespace = usageNamespaceOf(backup);
+    const usage = backupUsageOf(backup);
+    return (usage === undefined ? [] : keptRowsUntil(usage, now))
+      .filter(({ month }) => !isCounted(backup, month))
+      .map((row) => ({ ...row, namespace, seconds: 0, ended: 0 }));
+  });
+}
+
+/** A ledger that has the UID of a managed resource has its rows of that year. */
+function countedIn({ ledgers }: Recorded): (object: Pick<KubeObject, "metadata">, month: string) => boolean {
+  const inLedger = new Set(
+    ledgers.flatMap(({ spec }) => (spec.recorded ?? []).map(({ uid }) => `${uid}/${spec.year}`)),
+  );
+  return ({ metadata }, month) => inLedger.has(`${metadata.uid}/${Number(month.slice(0, 4))}`);
+}
+
+function doubtOf(backup: Backup, period: Period, tenantOf: TenantOf): readonly DoubtfulBackup[] {
+  const usage = backupUsageOf(backup);
+  if (usage?.fault === undefined) return [];
+  if (!keptRowsUntil(usage, period.now).some(inPeriod(period))) return [];
+  const { fault, bytes } = usage;
+  const { name = "" } = backup.metadata;
+  return [{ tenant: tenantOf(usageNamespaceOf(backup)), name, fault, isSized: bytes !== undefined }];
+}
+
+type TenantOf = (namespace: string | undefined) => string;
+
 /** Finds the tenant of a namespace of claims by the annotation that the backend writes; once the namespace is gone, it stands for itself. */
-function tenantsBy(namespaces: readonly KubeObject[]): (namespace: string) => string {
+function tenantsBy(namespaces: readonly KubeObject[]): TenantOf {
   const owners = new Map(
     namespaces.map(({ metadata }) => [metadata.name, metadata.annotations?.[serviceNamespaceAnnotation]]),
   );
-  return (namespace) => readServiceNamespaceOwner(owners.get(namespace))?.clusterNamespace ?? namespace;
+  return (namespace = "") => readServiceNamespaceOwner(owners.get(namespace))?.clusterNamespace ?? namespace;
 }

@@ -58,6 +58,17 @@ test("a plan without a price, or in another currency, leaves the answer open, un
   assert.equal(budgetStateOf(euros("100"), sums(line(60), line(0, { currency: "USD" }))).kind, "within");
 });
 
+test("backups count, and those of an unknown size that have a price leave the answer open", () => {
+  const kept = { made: 1, seconds: 10, unsizedSeconds: 5, byteSeconds: 7n };
+  const open = line(60, { backups: { ...kept, micros: 1n } });
+  assert.deepEqual(budgetStateOf(euros("100"), sums(open)), { kind: "noSizes", names: ["pg/small"] });
+  assert.equal(budgetStateOf(euros("50"), sums(open)).kind, "over");
+  const free = line(60, { backups: { ...kept, micros: undefined } });
+  assert.equal(budgetStateOf(euros("100"), sums(free)).kind, "within");
+  const sized = line(60, { backups: { ...kept, unsizedSeconds: 0, micros: 1n } });
+  assert.equal(budgetStateOf(euros("100"), sums(sized)).kind, "within");
+});
+
 for (const [lie, budget, fault] of [
   ["zero", euros("0"), /^spec\.budget\.perMonth is "0", expected a decimal in quotes that is more than 0/],
   ["zero with digits", euros("0.000000"), /perMonth is "0\.000000"/],

@@ -9,9 +9,11 @@ export interface TenantSums {
   readonly spent: ReadonlyMap<string, bigint>;
   /** Plans that were used and have no price, as `<service>/<plan>`. */
   readonly withoutPrice: readonly string[];
+  /** Plans with a price for backups and with backups of an unknown size, as `<service>/<plan>`. */
+  readonly withoutSize: readonly string[];
 }
 
-const nothing: TenantSums = { spent: new Map(), withoutPrice: [] };
+const nothing: TenantSums = { spent: new Map(), withoutPrice: [], withoutSize: [] };
 
 /** Sums up the lines of a month by tenant. */
 export function budgetSums(lines: readonly BillLine[], month: string): ReadonlyMap<string, TenantSums> {
@@ -24,12 +26,14 @@ export function budgetSums(lines: readonly BillLine[], month: string): ReadonlyM
 
 function sumsOf(lines: readonly BillLine[]): TenantSums {
   const spent = new Map<string, bigint>();
-  const withoutPrice = new Set<string>();
-  for (const { service, plan, currency, micros } of lines) {
-    if (currency === undefined) withoutPrice.add(`${service}/${plan}`);
+  const [withoutPrice, withoutSize] = [new Set<string>(), new Set<string>()];
+  for (const { service, plan, currency, micros, backups } of lines) {
+    const name = `${service}/${plan}`;
+    if (currency === undefined) withoutPrice.add(name);
     else spent.set(currency, (spent.get(currency) ?? 0n) + micros);
+    if (backups?.micros !== undefined && backups.unsizedSeconds > 0) withoutSize.add(name);
   }
-  return { spent, withoutPrice: [...withoutPrice] };
+  return { spent, withoutPrice: [...withoutPrice], withoutSize: [...withoutSize] };
 }
 
 /** Amounts beside a budget, as decimal texts with two digits in its currency. */
@@ -47,7 +51,7 @@ export interface BudgetAmounts {
 export type BudgetState =
   | ({ readonly kind: "within" | "over" } & BudgetAmounts)
   /** No sum can be told; `names` are plans, or currencies. */
-  | { readonly kind: "noPrices" | "currencyMismatch"; readonly names: readonly string[] }
+  | { readonly kind: "noPrices" | "noSizes" | "currencyMismatch"; readonly names: readonly string[] }
   /** The Tenant's field is not what its schema asks for, as where the kind is of an earlier release. */
   | { readonly kind: "invalid"; readonly fault: string };
 
@@ -59,7 +63,8 @@ const mostPercent = 1_000_000n;
 
 /**
  * Returns the state of a budget. `now` and `projected` are the sums of this moment and of the end of the month. The sum in the budget's
- * currency decides as soon as it is more than the budget; before that, a plan without a price or with another currency leaves the answer open.
+ * currency decides as soon as it is more than the budget; before that, a plan without a price or with another currency, or backups of an unknown size that
+ * have a price, leave the answer open.
  */
 export function budgetStateOf(
   budget: TenantBudget,
@@ -77,6 +82,7 @@ export function budgetStateOf(
     .map(([other]) => other);
   if (!isOver && others.length > 0) return { kind: "currencyMismatch", names: others.toSorted() };
   if (!isOver && now.withoutPrice.length > 0) return { kind: "noPrices", names: now.withoutPrice };
+  if (!isOver && now.withoutSize.length > 0) return { kind: "noSizes", names: now.withoutSize };
   const percent = (spent * 100n) / most;
   return {
     kind: isOver ? "over" : "within",

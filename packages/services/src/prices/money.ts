@@ -10,6 +10,9 @@ import { decimalPattern } from "@klutch/api";
 /** Hours of a month, as clouds count them: a month has the same price, however long it is. */
 export const hoursOfMonth = 730n;
 
+/** Byte-seconds of a GiB (2^30 bytes) that is kept for a month. */
+export const gibMonth: bigint = 2n ** 30n * hoursOfMonth * 3_600n;
+
 const isDecimal = new RegExp(decimalPattern);
 const scale = 1_000_000n;
 
@@ -35,4 +38,11 @@ export function shownMoney(micros: bigint): string {
 /** Divides non-negative numbers and rounds half up. */
 export function divided(amount: bigint, by: bigint): bigint {
   return (2n * amount + by) / (2n * by);
+}
+
+/** Prints GiB-months with three digits after the point, rounded half up. A smaller amount than a thousandth is `<0.001`. */
+export function shownGibMonths(byteSeconds: bigint): string {
+  const thousandths = divided(byteSeconds * 1_000n, gibMonth);
+  if (thousandths === 0n && byteSeconds > 0n) return "<0.001";
+  return `${thousandths / 1_000n}.${(thousandths % 1_000n).toString().padStart(3, "0")}`;
 }

@@ -9,14 +9,23 @@ export interface Money {
   readonly currency: string;
 }
 
-/** Returns what a month of 730 hours costs, rounded half up to two digits. */
-export function monthlyMoney(price: Price): Money {
-  return { amount: shownMoney(costOf(price, hoursOfMonth * 3_600n)), currency: price.currency };
+/** Price of a plan for a month. */
+export interface MonthlyPrice extends Money {
+  /** Decimal text: a GiB of backups for a month, in the same currency. Absent if backups cost nothing. */
+  readonly backupGiB?: string;
 }
 
-/** Prints a price of a month for people, such as `25.00 EUR per month`. */
-export function monthText({ amount, currency }: Money): string {
-  return `${amount} ${currency} per month`;
+/** Returns what a month of 730 hours costs, rounded half up to two digits. */
+export function monthlyMoney(price: Price): MonthlyPrice {
+  const { currency, backupPerGiBMonth: backupGiB } = price;
+  const amount = shownMoney(costOf(price, hoursOfMonth * 3_600n));
+  return { amount, currency, ...(backupGiB !== undefined && { backupGiB }) };
+}
+
+/** Prints a price of a month for people, such as `25.00 EUR per month` or `25.00 EUR per month, backups 0.02 EUR per GiB and month`. */
+export function monthText({ amount, currency, backupGiB }: MonthlyPrice): string {
+  const backups = backupGiB === undefined ? "" : `, backups ${backupGiB} ${currency} per GiB and month`;
+  return `${amount} ${currency} per month${backups}`;
 }
 
 /** Returns the price of a plan for 730 hours in a month, `YYYY-MM`; undefined if it has none. */
@@ -25,7 +34,7 @@ export function monthlyPrice(
   service: string,
   plan: string,
   month: string,
-): Money | undefined {
+): MonthlyPrice | undefined {
   const price = book.at(service, plan, month);
   return price === undefined ? undefined : monthlyMoney(price);
 }

@@ -1,6 +1,6 @@
 /** Reads the plans of an offered kind from its schema, and puts prices to them. No I/O. Names are those of the schema, as they are. */
 import { listAt, recordAt, textAt } from "@klutch/kube-core";
-import { type Money, monthlyPrice } from "./monthly-price.ts";
+import { type MonthlyPrice, monthlyPrice, monthText } from "./monthly-price.ts";
 import type { PriceBook } from "./price-list.ts";
 
 /** Names that claims of a kind may have. */
@@ -14,7 +14,7 @@ export interface OfferedPrice {
   readonly plan: string;
   /** The services with this price; empty if all have it. */
   readonly services: readonly string[];
-  readonly perMonth: Money;
+  readonly perMonth: MonthlyPrice;
 }
 
 /** Most names of each sort; a schema with more is no table's. */
@@ -56,7 +56,7 @@ export function offeredPrices(
       const perMonth = monthlyPrice(book, service, plan, month);
       return perMonth === undefined ? [] : [{ service, perMonth }];
     });
-    const byPrice = Map.groupBy(priced, ({ perMonth: { amount, currency } }) => `${amount} ${currency}`);
+    const byPrice = Map.groupBy(priced, ({ perMonth }) => monthText(perMonth));
     return [...byPrice.values()].flatMap((same) => {
       const [first] = same;
       if (first === undefined) return [];

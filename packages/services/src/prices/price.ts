@@ -2,7 +2,7 @@
 import { decimalPattern } from "@klutch/api";
 import { recordAt, textAt } from "@klutch/kube-core";
 import { object, type Problem, type Schema, string, valueText } from "@klutch/schema";
-import { divided, hoursOfMonth, microsOf } from "./money.ts";
+import { divided, gibMonth, hoursOfMonth, microsOf } from "./money.ts";
 
 /** A price of one plan. Exactly one of `perHour` and `perMonth` is there. */
 export interface Price {
@@ -12,6 +12,8 @@ export interface Price {
   readonly perHour?: string | undefined;
   /** For 730 hours. */
   readonly perMonth?: string | undefined;
+  /** For a GiB (2^30 bytes) of backups that is kept for 730 hours. Default: backups cost nothing. */
+  readonly backupPerGiBMonth?: string | undefined;
 }
 
 const decimal: Schema<string> = string({ pattern: decimalPattern, maxLength: 16 });
@@ -19,7 +21,7 @@ const decimal: Schema<string> = string({ pattern: decimalPattern, maxLength: 16 
 /** Fields of a price. `priceProblems` checks the rest. */
 export const priceFields: Schema<Price> = object(
   { currency: string({ pattern: "^[A-Z]{3}$" }) },
-  { perHour: decimal, perMonth: decimal },
+  { perHour: decimal, perMonth: decimal, backupPerGiBMonth: decimal },
 );
 
 const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"));
@@ -49,4 +51,10 @@ export function costOf({ perHour, perMonth }: Price, seconds: bigint): bigint {
   const hourly = perHour === undefined ? undefined : microsOf(perHour);
   if (hourly !== undefined) return divided(hourly * seconds, 3_600n);
   return divided((microsOf(perMonth ?? "0") ?? 0n) * seconds, hoursOfMonth * 3_600n);
+}
+
+/** Returns the millionths that backups cost, rounded half up; undefined if the price has none for backups. */
+export function backupCostOf({ backupPerGiBMonth }: Price, byteSeconds: bigint): bigint | undefined {
+  const micros = backupPerGiBMonth === undefined ? undefined : microsOf(backupPerGiBMonth);
+  return micros === undefined ? undefined : divided(micros * byteSeconds, gibMonth);
 }

@@ -8,9 +8,9 @@ import { legacy } from "../generation.ts";
 import { dataServiceOf } from "../table/data-service-of.ts";
 import { readTable } from "../table/read-table.ts";
 import { tableHead } from "../testing/table-text.ts";
-import { exactMoney, microsOf, shownMoney } from "./money.ts";
+import { exactMoney, gibMonth, microsOf, shownGibMonths, shownMoney } from "./money.ts";
 import { monthlyMoney, monthlyPrice, monthText } from "./monthly-price.ts";
-import { costOf } from "./price.ts";
+import { backupCostOf, costOf } from "./price.ts";
 import { PriceBook, pricesAnnotation, readPriceList } from "./price-list.ts";
 
 const head = "apiVersion: services.klutch.anynines.com/v1alpha1\nkind: PriceList\nprices:\n";
@@ -56,6 +56,23 @@ test("an hour costs its price, and a month of 730 hours its own", () => {
   assert.equal(monthText(monthlyMoney({ currency: "EUR", perHour: "0.1" })), "73.00 EUR per month");
 });
 
+test("a GiB of backups for a month costs its price, exactly, and people see it with the plan", () => {
+  const price = { currency: "EUR", perMonth: "25", backupPerGiBMonth: "0.02" };
+  assert.equal(backupCostOf(price, gibMonth), 20_000n);
+  const least = { ...price, backupPerGiBMonth: "0.000001" };
+  assert.equal(backupCostOf(least, gibMonth / 2n), 1n, "half a millionth is rounded up");
+  assert.equal(backupCostOf(least, gibMonth / 2n - 1n), 0n);
+  assert.equal(backupCostOf(price, gibMonth * 10n ** 12n), 20_000n * 10n ** 12n);
+  assert.equal(backupCostOf({ currency: "EUR", perMonth: "25" }, gibMonth), undefined);
+  assert.equal(monthText(monthlyMoney(price)), "25.00 EUR per month, backups 0.02 EUR per GiB and month");
+  assert.deepEqual([0n, 1n, gibMonth / 2_000n, gibMonth * 1_234n].map(shownGibMonths), [
+    "0.000",
+    "<0.001",
+    "0.001",
+    "1234.000",
+  ]);
+});
+
 test("a cost is rounded half up to a millionth, and never below zero", () => {
   assert.equal(costOf({ currency: "EUR", perHour: "0.000001" }, 1_800n), 1n);
   assert.equal(costOf({ currency: "EUR", perHour: "0.000001" }, 1_799n), 0n);
@@ -94,6 +111,16 @@ const lies: readonly (readonly [title: string, entries: string, fault: RegExp])[
   ],
   ["two prices in one", entry('perHour: "1", perMonth: "2"'), /^prices\[0\]\.price: is two prices/],
   ["no month", entry('perHour: "1"', 'from: "2026-13", '), /^prices\[0\]\.from: is "2026-13"/],
+  [
+    "a negative price of backups",
+    entry('perHour: "1", backupPerGiBMonth: "-0.02"'),
+    /^prices\[0\]\.price\.backupPerGiBMonth: is "-0\.02"/,
+  ],
+  [
+    "a price of backups alone",
+    entry('backupPerGiBMonth: "0.02"'),
+    /expected exactly one of perHour and perMonth|without a price/,
+  ],
   ["an unknown field", entry('perHour: "1", perGiBMonth: "1"'), /perGiBMonth/],
 ];
 for (const [title, entries, fault] of lies) {

@@ -127,6 +127,8 @@ export const offers: Page<OfferRow> = {
           <li key={`${name} ${words}`}>
             <strong>{name}</strong>
             {perMonth !== undefined && `, ${formatMoney(perMonth)} a month`}
+            {perMonth?.backupGiB !== undefined &&
+              `, backups ${perMonth.backupGiB} ${perMonth.currency} per GiB and month`}
             {words !== "" && <span className="soft">: {words}</span>}
           </li>
         ))}

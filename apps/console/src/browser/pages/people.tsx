@@ -1,7 +1,8 @@
 /** Members, grants, audit and cost. */
-import type { AuditRow, CostRow, GrantRow, MemberRow } from "@klutch/overview/console-wire";
+import type { AuditRow, CostBackups, CostRow, GrantRow, MemberRow } from "@klutch/overview/console-wire";
+import type { ReactElement } from "react";
 import type { Page } from "../view/page.ts";
-import { Age, formatNumber, Moment, Price, Text } from "../view/words.tsx";
+import { Age, formatNumber, Moment, Nothing, Price, Text } from "../view/words.tsx";
 import { RowActions } from "./actions.tsx";
 import { NameList } from "./clusters.tsx";
 
@@ -113,6 +114,23 @@ export const cost: Page<CostRow> = {
       show: ({ hours }) => formatNumber(hours),
     },
     {
+      id: "backups",
+      title: "Backups",
+      wide: true,
+      numeric: true,
+      share: 0.8,
+      value: ({ backups }) => backups?.made,
+      show: ({ backups }) => (backups === undefined ? <Nothing /> : formatNumber(backups.made)),
+    },
+    {
+      id: "backupGibMonths",
+      title: "Backup GiB-months",
+      numeric: true,
+      value: ({ backups }) =>
+        backups?.gibMonths === undefined ? undefined : Number(backups.gibMonths.replace("<", "")),
+      show: ({ backups }) => <KeptSize of={backups} />,
+    },
+    {
       id: "cost",
       title: "Cost",
       phone: true,
@@ -128,6 +146,23 @@ export const cost: Page<CostRow> = {
     ["Plan", <Text key="" of={row.plan} />],
     ["Month", <Text key="" of={row.month} />],
     ["Hours", formatNumber(row.hours)],
+    [
+      "Backups that were made",
+      row.backups === undefined ? <Nothing key="" /> : formatNumber(row.backups.made),
+    ],
+    ["GiB-months of backups", <KeptSize key="" of={row.backups} />],
     ["Cost", <Price key="" money={row.cost} />],
   ],
 };
+
+/** Never shows 0 of backups whose size is unknown. */
+function KeptSize({ of }: { readonly of: CostBackups | undefined }): ReactElement {
+  if (of === undefined) return <Nothing />;
+  if (of.gibMonths === undefined) return <span className="soft">size unknown</span>;
+  return (
+    <span className="number">
+      {of.gibMonths}
+      {of.lacksSizes && ", some unknown"}
+    </span>
+  );
+}
