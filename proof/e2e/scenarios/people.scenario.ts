@@ -128,7 +128,11 @@ export function peopleAndLimits(sandbox: OwnSandbox): void {
       for (const card of ["of-b-one", "of-b-two"]) await apply("appB", card);
       await limit(2);
       await limited(2, 1);
-      await apply("appA", "second");
+      // The API server takes up a changed policy a moment after the status names the limit.
+      await waitFor("the higher limit to let the card through", async () => {
+        await apply("appA", "second");
+        return true;
+      });
       const all = ["first", "of-b-one", "of-b-two", "second"];
       await waitFor("all cards in the control plane", async () => String(await copies()) === String(all));
     });

@@ -1,7 +1,8 @@
 /** Floods a backend on a real API server with objects of one tenant, while another tenant asks for namespaces. */
 import { apiServiceExportRequests, type APIServiceNamespace, apiServiceNamespaces } from "@klutch/api";
 import { systemClock } from "@klutch/kube";
-import { leaseCluster, waitFor } from "@klutch/kube-testing";
+import { configMaps } from "@klutch/kube-core";
+import { leaseCluster, objectOfType, waitFor } from "@klutch/kube-testing";
 import { installProvider } from "./provider.ts";
 import { startBackend } from "./start-backend.ts";
 import { askForNamespace, createTenant, exportRequest, serviceNamespaceOf } from "./tenants.ts";
@@ -14,13 +15,27 @@ const writers = 24;
 
 /** Times of the other tenant's new namespaces. */
 export interface FloodTimes {
-  /** Means before the flood, and during it, in milliseconds. */
-  readonly quietMs: number;
-  readonly floodMs: number;
+  /** Times before the flood. */
+  readonly quiet: Waits;
+  /** Times during it. */
+  readonly flooded: Waits;
   /** Namespaces of the flood that the backend mapped while the other tenant got its own. */
   readonly meanwhile: number;
   /** Namespaces of the flood that still waited at the end. */
   readonly waiting: number;
+}
+
+/** Mean times in milliseconds. */
+export interface Waits {
+  /** From the request for a namespace to its mapping. */
+  readonly namespaceMs: number;
+  /** Of a bare write beside each, which tells how busy the API server and the machine are. */
+  readonly writeMs: number;
+}
+
+/** Prints both times. */
+export function waitsText({ namespaceMs, writeMs }: Waits): string {
+  return `a namespace ${namespaceMs.toFixed(1)} ms, a bare write ${writeMs.toFixed(1)} ms`;
 }
 
 /** Runs it with the backend's own account. */
@@ -41,11 +56,20 @@ export async function floodBackend(): Promise<FloodTimes> {
     await waitFor(`the mapping of ${name}`, mapped, { intervalMs: 5 });
     return systemClock.monotonic() - started;
   };
-  /** The mean: with one queue for all, the first one waits for the whole flood and the others for nothing. */
-  const meanMs = async (prefix: string): Promise<number> => {
-    let sum = 0;
-    for (let index = 0; index < samples; index++) sum += await newNamespaceMs(`${prefix}-${index}`);
-    return Math.round(sum / samples);
+  const bareWriteMs = async (name: string): Promise<number> => {
+    const started = systemClock.monotonic();
+    await client.create(configMaps, objectOfType(configMaps, { namespace: "honest", name }));
+    return systemClock.monotonic() - started;
+  };
+  /** The means: with one queue for all, the first one waits for the whole flood and the others for nothing. */
+  const meanWaits = async (prefix: string): Promise<Waits> => {
+    let [namespaceMs, writeMs] = [0, 0];
+    for (let index = 0; index < samples; index++) {
+      const name = `${prefix}-${index}`;
+      namespaceMs += (await newNamespaceMs(name)) / samples;
+      writeMs += (await bareWriteMs(name)) / samples;
+    }
+    return { namespaceMs, writeMs };
   };
   const namespace = "flooder";
   const mapped = async (): Promise<number> => {
@@ -53,16 +77,16 @@ export async function floodBackend(): Promise<FloodTimes> {
     return items.filter(({ status }) => status?.namespace !== undefined).length;
   };
 
-  await meanMs("warm");
-  const quietMs = await meanMs("quiet");
+  await meanWaits("warm");
+  const quiet = await meanWaits("quiet");
   await inParallel((index) => askForNamespace(client, { namespace, name: `junk-${index}` }));
   await inParallel((index) =>
     client.create(apiServiceExportRequests, exportRequest({ namespace, name: `junk-${index}` }, "databases")),
   );
   const before = await mapped();
-  const floodMs = await meanMs("flood");
+  const flooded = await meanWaits("flood");
   const after = await mapped();
-  return { quietMs, floodMs, meanwhile: after - before, waiting: flood - after };
+  return { quiet, flooded, meanwhile: after - before, waiting: flood - after };
 }
 
 /** Runs `write` for 0, 1, … up to the flood's size, some at a time. */
