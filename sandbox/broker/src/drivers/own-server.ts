@@ -26,6 +26,9 @@ const mib = 1024 * 1024;
 /** A full disk has room again below this part of its limit. */
 const roomyPart = 0.9;
 
+/** Another program listens on the server's port. */
+export class PortTaken extends Error {}
+
 /** Options of `OwnServer`. */
 export interface OwnServerOptions {
   readonly kind: ServerKind;
@@ -94,6 +97,17 @@ export class OwnServer {
     return (await this.#running()).session;
   }
 
+  /** Waits like `whenUp`, but returns false at once when another program has the port. For servers whose port no binding names yet. */
+  async isUpAtItsPort(): Promise<boolean> {
+    return this.#running({ portMayChange: true }).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof PortTaken) return false;
+        throw error;
+      },
+    );
+  }
+
   /** Ends the server and keeps its port, for the next `apply`. */
   async pause(): Promise<void> {
     const life = this.#life;
@@ -109,11 +123,12 @@ export class OwnServer {
     this.#port = undefined;
   }
 
-  async #running(): Promise<Up> {
+  async #running({ portMayChange = false } = {}): Promise<Up> {
     const { kind, instance } = this.#options;
     for (const deadline = AbortSignal.timeout(kind.patienceMs ?? patienceMs); ; await sleep(noticeMs)) {
       if (this.#up?.process.hasExited === false) return this.#up;
       if (this.#life === undefined) throw new Error(`the ${kind.program} of instance ${instance} is stopped`);
+      if (portMayChange && this.#problem instanceof PortTaken) throw this.#problem;
       // The end of the server's log follows the first line; that is for the broker's log only.
       const [reason] = String(this.#problem).split("\n");
       if (deadline.aborted || this.#problem instanceof Unstartable)
@@ -147,19 +162,22 @@ export class OwnServer {
     }
   }
 
-  /** Keeps the same port for the whole life of the instance, so that credentials stay true. */
+  /** Keeps the same port for the whole life of the instance, so that credentials stay true. Its own server does not run at this moment. */
   async #reservePort({ port, reach }: Place): Promise<void> {
-    if (port === undefined || this.#port !== undefined) return;
-    this.#port = await engines.reservePort(port, { address: reach.listen });
-    if (this.#port === undefined)
-      throw new Error(`port ${port}, which its bindings use, is taken by another program; end that program`);
+    if (port === undefined) return;
+    const isHeld = this.#port !== undefined;
+    this.#port ??= await engines.reservePort(port, { address: reach.listen });
+    if (this.#port === undefined || (isHeld && !(await engines.isPortFree(port, reach.listen))))
+      throw new PortTaken(
+        `port ${port}, which its bindings use, is taken by another program; end that program`,
+      );
   }
 
-  /** Measures the disk until the signal aborts. */
-  async #watch({ home }: Place, { diskMiB }: ServerSpec, signal: AbortSignal): Promise<void> {
+  /** Measures the disk until the signal aborts; backups and restores beside the data do not count. */
+  async #watch({ data }: Place, { diskMiB }: ServerSpec, signal: AbortSignal): Promise<void> {
     const { instance, logger, diskEveryMs = 5_000 } = this.#options;
     for (let wasFull = false; !signal.aborted; ) {
-      const isFull: boolean = (await sizeOf(home)) > diskMiB * mib * (wasFull ? roomyPart : 1);
+      const isFull: boolean = (await sizeOf(data)) > diskMiB * mib * (wasFull ? roomyPart : 1);
       if (isFull !== wasFull)
         logger.warn(`the disk of a data server ${isFull ? "is full" : "has room again"}`, { instance });
       // If this fails, the next measurement tells the server again.

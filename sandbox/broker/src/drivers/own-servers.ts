@@ -22,6 +22,8 @@ export interface OwnServersOptions extends Omit<OwnServerOptions, "instance"> {
 type Restore = dataServers.postgres.RestoreOptions;
 
 const firstData = "data-first";
+/** Ports that are tried before the first start. */
+const mostPorts = 5;
 /** Home of the server that takes the data of a restore, which only the broker reaches. */
 const hiddenHome = "filling";
 
@@ -43,7 +45,8 @@ export class OwnServers implements Driver {
     const isNew = instance.operation === "provision" && (await readRecord(home)) === undefined;
     if (isNew) await this.#make(instance.id, home);
     await this.resume(instance);
-    await this.serverOf(instance.id).whenUp();
+    if (instance.operation === "provision") await this.#findPort(instance);
+    else await this.serverOf(instance.id).whenUp();
   }
 
   /** Does not wait until the server is up. */
@@ -185,15 +188,33 @@ export class OwnServers implements Driver {
     });
   }
 
+  /** Waits for the first start. Until then no binding names the port, so one that another program took is exchanged. */
+  async #findPort(instance: Instance): Promise<void> {
+    const server = this.serverOf(instance.id);
+    for (let tried = 1; tried < mostPorts; tried++) {
+      if (await server.isUpAtItsPort()) return;
+      await server.stop();
+      await this.#changePort(instance.id);
+      await this.resume(instance);
+    }
+    await server.whenUp();
+  }
+
   /** Gives the server another port when its own is outside of the range of ports, where no application reaches it. */
   async #moveIntoRange(instanceId: string): Promise<void> {
-    const { reach, logger } = this.#options;
+    const record = await readRecord(this.homeOf(instanceId));
+    if (record !== undefined && !dataServers.isWithin(this.#options.reach, record.port))
+      await this.#changePort(instanceId);
+  }
+
+  async #changePort(instanceId: string): Promise<void> {
     const home = this.homeOf(instanceId);
     const record = await readRecord(home);
-    if (record === undefined || dataServers.isWithin(reach, record.port)) return;
+    if (record === undefined) return;
     await this.#withPort(async (port) => {
       await writeRecord(home, { ...record, port });
-      logger.warn("a data server has another port now", { instance: instanceId, before: record.port, port });
+      const about = { instance: instanceId, before: record.port, port };
+      this.#options.logger.warn("a data server has another port now", about);
     });
   }
 
