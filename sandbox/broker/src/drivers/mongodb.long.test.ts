@@ -1,12 +1,12 @@
 /** MongoDB instances as applications see them, with MongoDB's own client, which shares no line with the broker's requests. */
 import assert from "node:assert/strict";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { isPortFree } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
-import { MongoClient, MongoServerError } from "mongodb";
-import { dump } from "../testing/dumps.ts";
+import { Binary, Long, MongoClient, MongoServerError } from "mongodb";
+import { damaged, dump, restore } from "../testing/dumps.ts";
 import { bindingOf, instanceOf, memoryMiBOf, openFolder, pidIn, serversOf } from "../testing/servers.ts";
 import type { Credentials } from "./driver.ts";
 
@@ -130,10 +130,112 @@ test("a full database takes no more documents, and its documents can be read and
   assert.equal((await app.get("piece-0"))?.length, text.length);
 });
 
-test("there are no backups, and the reason says what to do", async () => {
-  const { instance } = await made("backups");
-  assert.match(mongodb.obstacle ?? "", /makes no backups of MongoDB instances; use mongodump/);
-  await assert.rejects(dump(mongodb, instance), /have no backups/);
+/** Returns all that an application can see of an instance, the logins apart. */
+async function contentOf({ client }: Awaited<ReturnType<typeof login>>): Promise<object> {
+  const content: Record<string, unknown> = {};
+  const { databases } = await client.db().admin().listDatabases();
+  for (const { name } of databases.filter((each) => each.name !== "admin"))
+    for (const collection of await client.db(name).collections())
+      content[`${name} ${collection.collectionName}`] = [
+        await collection.indexes(),
+        await collection.find({}, { sort: { _id: 1 } }).toArray(),
+      ];
+  return content;
+}
+
+test("a restore brings back exactly what was backed up, once; logins keep their passwords, and removed ones stay away", async () => {
+  const { instance, binding, credentials } = await made("back");
+  const { credentials: theirs } = await made("beside");
+  const leaver = bindingOf(instance, "back-2");
+  const left = await mongodb.bind(leaver, instance);
+  await using beside = await login(theirs);
+  await beside.put("a", "of another instance");
+  const [whole, before] = await (async () => {
+    await using app = await login(credentials);
+    await app.put("a", "grüße");
+    await app.things.createIndex({ text: 1 }, { unique: true });
+    const numbers = app.client.db("second").collection("numbers");
+    await numbers.insertOne({
+      whole: new Long(2n ** 53n + 1n),
+      at: new Date(0),
+      bytes: new Binary(Buffer.from("x")),
+    });
+    await app.client.db("second").command({ createUser: "own", pwd: "own", roles: [] });
+    const content = await contentOf(app);
+    const made = await dump(mongodb, instance);
+    await app.things.deleteOne({ _id: "a" });
+    await app.things.dropIndexes();
+    await app.put("newer", "1");
+    await app.client.db("newer").collection("newer").insertOne({ a: 1 });
+    await numbers.drop();
+    assert.notDeepEqual(await contentOf(app), content);
+    return [made, content];
+  })();
+  await mongodb.unbind(leaver, instance);
+  const options = { token: "token-1", bindings: [binding] };
+  await restore(mongodb, instance, whole, options);
+  assert.deepEqual(await mongodb.credentials(binding), credentials);
+  await using app = await login(credentials);
+  assert.deepEqual(await contentOf(app), before);
+  await assert.rejects(app.put("b", "grüße"), { code: 11_000 });
+  await refused(login(left));
+  const own = new URL(String(credentials["uri"]));
+  own.pathname = "/second";
+  await refused(login({ uri: own.href }, { as: { username: "own", password: "own" } }));
+  assert.equal(await beside.get("a"), "of another instance");
+  await app.put("after", "1");
+  await restore(mongodb, instance, whole, options);
+  process.kill(await pidIn(mongodb.homeOf("back")), "SIGKILL");
+  await waitFor("the server", async () => (await app.get("after").catch(() => undefined)) === "1");
+  assert.equal(await app.get("a"), "grüße");
+});
+
+test("a backup holds a database as of one moment, while it is written", async () => {
+  const { instance, binding, credentials } = await made("busy");
+  await using app = await login(credentials);
+  const count = async (): Promise<number> => app.things.countDocuments();
+  let isOver = false;
+  const writing = (async () => {
+    for (let number = 0; !isOver; number++) {
+      // Each pair of collections has the same number, or one of them one more.
+      await app.client
+        .db()
+        .collection("first")
+        .insertOne({ number, text: "x".repeat(10_000) });
+      await app.client.db().collection("second").insertOne({ number });
+      await app.put(String(number), "");
+    }
+  })();
+  await waitFor("documents", async () => (await count()) > 50);
+  const whole = await dump(mongodb, instance);
+  isOver = true;
+  await writing;
+  const all = await count();
+  await restore(mongodb, instance, whole, { token: "busy", bindings: [binding] });
+  await using again = await login(credentials);
+  const [first = 0, second = 0] = await Promise.all(
+    ["first", "second"].map((name) => again.client.db().collection(name).countDocuments()),
+  );
+  assert.ok(
+    second >= 50 && second <= all && first - second >= 0 && first - second <= 1,
+    `${first} ${second}`,
+  );
+});
+
+test("a damaged backup is refused with words, and changes nothing", async () => {
+  const { instance, credentials } = await made("damaged");
+  await using app = await login(credentials);
+  await app.put("a", "1");
+  const whole = await dump(mongodb, instance);
+  await app.put("newer", "2");
+  for (const [token, lie] of damaged(whole)) {
+    await assert.rejects(restore(mongodb, instance, lie, { token }), /the backup cannot be unpacked: .*tar/);
+    assert.equal(await app.get("newer"), "2", token);
+  }
+  const names = (await readdir(mongodb.homeOf("damaged"))).filter((name) =>
+    /^(?:data-|dump|fill)/.test(name),
+  );
+  assert.deepEqual(names, ["data-first"]);
 });
 
 test("a deleted instance leaves no process, no port and no folder; no log or command line has a password", async () => {

@@ -2,10 +2,11 @@
  * MongoDB's protocol by FerretDB, a server for each instance. It knows logins but no rights: each binding reads and writes everything in the
  * instance, and can remove the others' logins.
  */
-import { open, rm } from "node:fs/promises";
+import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { MongoClient } from "mongodb";
 import { hostInUrl, makeServerFolder, readIfThere, writeOwn } from "@klutch/data-servers";
+import { pack, unpack } from "./archive.ts";
 import { serverProgram } from "./built-program.ts";
 import type { Place, ServerKind, ServerSpec, Session } from "./driver.ts";
 
@@ -23,6 +24,10 @@ const tlsFile = "tls";
 const userMissing = 11;
 const userExists = 51_003;
 const answerMs = 20_000;
+/** Ends the names of SQLite's files. */
+const databaseSuffix = ".sqlite";
+/** Copies a database in one step, because a step after a change begins again. */
+const allPages = 2 ** 31 - 1;
 
 /** Returns the kind whose program `obtain` finds, or builds when the first instance needs it. */
 export function mongodbKind(obtain: () => Promise<string>): ServerKind {
@@ -30,11 +35,12 @@ export function mongodbKind(obtain: () => Promise<string>): ServerKind {
     type: "mongodb",
     program: "FerretDB",
     parameters: {},
-    obstacle: "this broker makes no backups of MongoDB instances; use mongodump",
     unbindRestarts: true,
-    async initialise({ data, home }) {
+    async initialise({ data, home }, dump) {
       await serverProgram(await obtain(), home);
-      await makeServerFolder(join(data, documentsFolder));
+      const documents = join(data, documentsFolder);
+      await makeServerFolder(documents);
+      if (dump !== undefined) await unpack(documents, dump);
     },
     async launch(place, spec) {
       // One that a killed server left would keep the next one from listening.
@@ -109,14 +115,29 @@ function sessionOf(place: Place): Session {
       );
     },
     setFull: () => Promise.resolve(),
-    dump: refuseBackups,
-    fill: refuseBackups,
+    dump: (to, signal) => pack(place.home, (folder) => copyDatabases(place, folder), to, signal),
+    // The server started on the documents of the dump, and on its logins, some of which may have been removed since.
+    fill: () => withAdmin(place, dropLogins),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
 
-function refuseBackups(): Promise<never> {
-  return Promise.reject(new Error("MongoDB instances have no backups"));
+/** Copies each database as of one moment while the server goes on. */
+async function copyDatabases({ data }: Place, folder: string): Promise<void> {
+  // Loaded with the first backup: most brokers make none of these.
+  const { backup, DatabaseSync } = await import("node:sqlite");
+  const documents = join(data, documentsFolder);
+  for (const name of await readdir(documents)) {
+    if (!name.endsWith(databaseSuffix)) continue;
+    using database = new DatabaseSync(join(documents, name), { readOnly: true });
+    await backup(database, join(folder, name), { rate: allPages });
+  }
+}
+
+/** Removes all logins but the broker's own, in whichever database they are. */
+async function dropLogins(client: MongoClient): Promise<void> {
+  const logins = client.db(adminDatabase).collection<{ readonly _id: string }>("system.users");
+  await logins.deleteMany({ _id: { $ne: `${adminDatabase}.${adminUser}` } });
 }
 
 /** Returns a handler that passes over one answer of the server. */

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import * as s3 from "@aws-sdk/client-s3";
 import { waitFor } from "@klutch/kube-testing";
-import { dump } from "../testing/dumps.ts";
+import { damaged, dump, restore } from "../testing/dumps.ts";
 import { bindingOf, instanceOf, openFolder, pidIn, serversIn, textsOf } from "../testing/servers.ts";
 import type { Credentials } from "./driver.ts";
 import type { Parameters } from "./parameters.ts";
@@ -242,10 +242,96 @@ test("delete_objects drops an instance with its objects, and leaves nothing", as
   await assert.rejects(app.get("a"));
 });
 
-test("there are no backups, and the reason says what to do", async () => {
-  const { instance } = await made("backups");
-  assert.match(objectstorage.obstacle ?? "", /makes no backups of object storage; copy the objects/);
-  await assert.rejects(dump(objectstorage, instance), /object storage has no backups/);
+/** Returns each object with its content, type, own metadata and tags, as an application reads them. */
+async function contentOf({ client, Bucket, list }: ReturnType<typeof clientOf>): Promise<object> {
+  const content: Record<string, unknown> = {};
+  for (const Key of await list()) {
+    const { Body, ContentType, Metadata, ETag } = await client.send(new s3.GetObjectCommand({ Bucket, Key }));
+    const { TagSet } = await client.send(new s3.GetObjectTaggingCommand({ Bucket, Key }));
+    content[String(Key)] = [await Body?.transformToString(), ContentType, Metadata, ETag, TagSet];
+  }
+  return content;
+}
+
+test("a restore brings back exactly what was backed up, once; keys stay, and removed ones stay away", async () => {
+  const { instance, binding, credentials } = await made("back");
+  using beside = clientOf((await made("beside")).credentials);
+  await beside.put("a", "of another instance");
+  const leaver = bindingOf(instance, "back-2");
+  using left = clientOf(await objectstorage.bind(leaver, instance));
+  using app = clientOf(credentials);
+  const { client, Bucket } = app;
+  const about = { ContentType: "text/x-own", Metadata: { colour: "blue" }, Tagging: "team=a" };
+  await client.send(new s3.PutObjectCommand({ Bucket, Key: "deep/er/grüße .txt", Body: "Hello", ...about }));
+  const longKey = ["l".repeat(200), "o".repeat(200), "ng"].join("/");
+  for (const key of ["a", "empty/", ".hidden", longKey]) await app.put(key, key === "empty/" ? "" : key);
+  await client.send(new s3.CreateMultipartUploadCommand({ Bucket, Key: "never" }));
+  const before = await contentOf(app);
+  assert.equal(Object.keys(before).length, 5);
+  const whole = await dump(objectstorage, instance);
+  await app.remove("deep/er/grüße .txt");
+  await app.remove("empty/");
+  await app.put("a", "another content");
+  await app.put("newer/one", "1");
+  await objectstorage.unbind(leaver);
+  const options = { token: "token-1", bindings: [binding] };
+  await restore(objectstorage, instance, whole, options);
+  assert.deepEqual(await objectstorage.credentials(binding), credentials);
+  assert.deepEqual(await contentOf(app), before);
+  const { Uploads = [] } = await client.send(new s3.ListMultipartUploadsCommand({ Bucket }));
+  assert.deepEqual(Uploads, []);
+  await assert.rejects(left.get("a"), refused("InvalidAccessKeyId"));
+  assert.equal(await beside.get("a"), "of another instance");
+  await app.put("after", "1");
+  await restore(objectstorage, instance, whole, options);
+  process.kill(await pidIn(objectstorage.homeOf("back")), "SIGKILL");
+  await waitFor("the server", async () => (await app.get("after").catch(() => "")) === "1");
+  assert.equal(await app.get("a"), "a");
+});
+
+test("a backup that is made while objects come, change and go has whole objects, and each that was at rest", async () => {
+  const { instance, binding, credentials } = await made("busy");
+  using app = clientOf(credentials);
+  const body = (step: number): string => String(step).repeat(100_000);
+  for (let index = 0; index < 20; index++) await app.put(`rest/${index}`, `${index}`);
+  let isOver = false;
+  const writing = (async () => {
+    for (let step = 0; !isOver; step = (step + 1) % 10) {
+      await app.put(`moving/${step}`, body(step));
+      await app.remove(`moving/${(step + 5) % 10}`);
+    }
+  })();
+  const dumps: Buffer[] = [];
+  for (let count = 0; count < 3; count++) dumps.push(await dump(objectstorage, instance));
+  isOver = true;
+  await writing;
+  for (const [index, whole] of dumps.entries()) {
+    await restore(objectstorage, instance, whole, { token: `busy-${index}`, bindings: [binding] });
+    const keys = (await app.list()).map(String);
+    assert.equal(keys.filter((key) => key.startsWith("rest/")).length, 20);
+    for (const key of keys.filter((each) => each.startsWith("moving/")))
+      assert.equal(await app.get(key), body(Number(key.slice("moving/".length))));
+  }
+});
+
+test("a damaged backup is refused with words, and changes nothing", async () => {
+  const { instance, credentials } = await made("damaged");
+  using app = clientOf(credentials);
+  await app.put("a", "1");
+  const whole = await dump(objectstorage, instance);
+  await app.put("newer", "2");
+  for (const [token, lie] of damaged(whole)) {
+    await assert.rejects(
+      restore(objectstorage, instance, lie, { token }),
+      /the backup cannot be unpacked: .*tar/,
+    );
+    assert.deepEqual(await app.list(), ["a", "newer"], token);
+  }
+  const names = await readdir(objectstorage.homeOf("damaged"));
+  assert.deepEqual(
+    names.filter((name) => /^(?:data-|dump|fill)/.test(name)),
+    ["data-first"],
+  );
 });
 
 test("no log contains a key", async () => {

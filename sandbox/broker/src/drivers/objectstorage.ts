@@ -2,6 +2,7 @@
 import { glob, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { hostInUrl, makeServerFolder, readIfThere, writeOwn } from "@klutch/data-servers";
+import { copyChanging, pack, unpack } from "./archive.ts";
 import { serverProgram } from "./built-program.ts";
 import type { Place, ServerKind, ServerSpec, Session } from "./driver.ts";
 import * as check from "./parameters.ts";
@@ -14,6 +15,8 @@ const defaultRegion = "us-east-1";
 const objectsFolder = "buckets";
 const metadataFolder = "metadata";
 const accountsFolder = "accounts";
+/** Accounts are those of the bindings that exist now, and in no backup. */
+const backedUp = [objectsFolder, metadataFolder];
 const socketName = "socket";
 /** Folder in a bucket for uploads that have not ended. */
 const unfinished = ".sgwtmp";
@@ -42,11 +45,10 @@ export function objectstorageKind(obtain: () => Promise<string>): ServerKind {
     type: "objectstorage",
     program: "object storage server",
     parameters: objectstorageParameters,
-    obstacle: "this broker makes no backups of object storage; copy the objects with an S3 client",
-    async initialise({ data, home }) {
+    async initialise({ data, home }, dump) {
       await serverProgram(await obtain(), home);
-      for (const name of [objectsFolder, metadataFolder, accountsFolder])
-        await makeServerFolder(join(data, name));
+      for (const name of [...backedUp, accountsFolder]) await makeServerFolder(join(data, name));
+      if (dump !== undefined) await unpack(data, dump);
     },
     async launch(place, spec) {
       const region = regionOf(spec);
@@ -112,14 +114,14 @@ async function callerOf(place: Place, region: string): Promise<Caller> {
 }
 
 /** Makes the bucket, and gives each binding its rights again. */
-async function open({ database: bucket }: Place, call: Caller): Promise<Session> {
+async function open({ data, database: bucket, home }: Place, call: Caller): Promise<Session> {
   let isFull = false;
-  const align = async (): Promise<void> => {
+  const align = async (full: boolean = isFull): Promise<void> => {
     const users = await call({ method: "PATCH", path: "/list-users" });
     const names = [...users.matchAll(loginName)].map(([, name = ""]) => name);
     const query = { policy: "" };
     if (names.length === 0) await call({ method: "DELETE", path: `/${bucket}`, query });
-    else await call({ method: "PUT", path: `/${bucket}`, query, body: policyOf(bucket, names, isFull) });
+    else await call({ method: "PUT", path: `/${bucket}`, query, body: policyOf(bucket, names, full) });
   };
   await call({ method: "PUT", path: `/${bucket}` }).catch(expecting("BucketAlreadyOwnedByYou"));
   await align();
@@ -139,17 +141,20 @@ async function open({ database: bucket }: Place, call: Caller): Promise<Session>
     },
     async setFull(full) {
       if (full === isFull) return;
+      await align(full);
+      // Only now: if the server does not answer, the next measurement tells it again.
       isFull = full;
-      await align();
     },
-    dump: refuseBackups,
-    fill: refuseBackups,
+    async dump(to, signal) {
+      const copy = async (folder: string): Promise<void> => {
+        for (const name of backedUp) await copyChanging(join(data, name), join(folder, name), unfinished);
+      };
+      await pack(home, copy, to, signal);
+    },
+    // The server started on the objects of the dump.
+    fill: () => Promise.resolve(),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
-}
-
-function refuseBackups(): Promise<never> {
-  return Promise.reject(new Error("object storage has no backups"));
 }
 
 /** Returns a handler that passes over one answer of the server. */
