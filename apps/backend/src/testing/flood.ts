@@ -29,7 +29,7 @@ export interface FloodTimes {
 export interface Waits {
   /** From the request for a namespace to its mapping. */
   readonly namespaceMs: number;
-  /** Of a bare write beside each, which tells how busy the API server and the machine are. */
+  /** A bare write beside each. It tells how busy the API server and the machine are. */
   readonly writeMs: number;
 }
 
