@@ -250,6 +250,7 @@ test("the konnector's manifests can be applied in their order", () => {
     "ClusterRoleBinding klutch-bind-konnector",
     "Role klutch-bind-konnector",
     "RoleBinding klutch-bind-konnector",
+    "ClusterRole klutch-bind:apiservicebindings.klutch.anynines.com:view",
     "Deployment konnector",
   ]);
 });

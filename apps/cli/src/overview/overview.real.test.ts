@@ -178,7 +178,7 @@ test("status, clusters and offers in a control plane: well, then the problems wi
 test("top counts each tenant's claims where they are, and says which columns there are", async () => {
   const top = await above("top", "-o", "wide");
   assert.equal(top.code, 0, top.stderr());
-  assert.match(top.stdout(), /\ncluster-a +prod-eu +2 +0 +0 +1 +1 +\d+[sm]\n$/);
+  assert.match(top.stdout(), /\ncluster-a +prod-eu +2 +0 +0 +1 +- +1 +\d+[sm]\n$/);
   const wrong = await above("top", "--sort-by", "size");
   assert.equal(wrong.code, 1);
   assert.match(wrong.stderr(), /Unknown --sort-by size: use claims, errors, notReady, lag/);

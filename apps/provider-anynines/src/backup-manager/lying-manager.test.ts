@@ -65,7 +65,7 @@ function managed<M extends Managed>(kind: string, forProvider: object, annotatio
 }
 
 const instance: ServiceInstance = {
-  ...managed<ServiceInstance>("ServiceInstance", {}),
+  ...managed<ServiceInstance>("ServiceInstance", { serviceName: "a9s-postgresql17", planName: "nano" }),
   status: { atProvider: { instanceId: "i", serviceId: "s", planId: "p", state: "provisioned" } },
 };
 
