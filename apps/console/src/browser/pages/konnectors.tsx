@@ -36,7 +36,7 @@ export const konnectors: Page<KonnectorRow> = {
       id: "wave",
       title: "Wave",
       numeric: true,
-      share: 0.5,
+      share: 0.7,
       value: ({ wave }) => wave,
       show: ({ wave }) => <Text of={wave === undefined ? "" : formatNumber(wave)} />,
     },

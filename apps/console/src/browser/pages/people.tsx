@@ -126,6 +126,7 @@ export const cost: Page<CostRow> = {
       id: "backupGibMonths",
       title: "Backup GiB-months",
       numeric: true,
+      share: 1.4,
       value: ({ backups }) =>
         backups?.gibMonths === undefined ? undefined : Number(backups.gibMonths.replace("<", "")),
       show: ({ backups }) => <KeptSize of={backups} />,
