@@ -11,7 +11,7 @@ import { cacheFolder, removeDataHome, watchedArguments } from "@klutch/engines";
 import { deployments } from "@klutch/kube-core";
 import { createKubeClient, type KubeClient, type KubeClientOptions, loadKubeconfig } from "@klutch/kube";
 import { untilServed, waitFor } from "@klutch/kube-testing";
-import { bindApis, type CliFiles, dataHomes } from "@klutch/launcher";
+import { bindApis, boundApiName, type CliFiles, dataHomes } from "@klutch/launcher";
 
 /** Disposing it ends the sandbox and removes everything that it made. */
 export interface OwnSandbox extends AsyncDisposable {
@@ -77,8 +77,7 @@ export async function startAt(
         // The plugin ends before the konnector has brought the kinds.
         const path = join(folder, "app-a.kubeconfig");
         await using appA = createKubeClient(await loadKubeconfig({ path }));
-        const kinds = wanted.map((one) => (one.includes(".") ? one : `${one}.anynines.com`));
-        for (const kind of kinds) await untilServed(appA, kind);
+        for (const plural of wanted) await untilServed(appA, boundApiName(plural));
         for (const plural of wanted) bound.add(plural);
       };
       const done = binding.then(bindAll);

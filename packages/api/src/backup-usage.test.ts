@@ -18,7 +18,7 @@ const created = Date.parse(createdAt);
 const hour = 3_600_000;
 const now = created + 10 * hour;
 const seen = (more: Partial<SeenBackup> = {}): SeenBackup => ({
-  plan,
+  plan: () => plan,
   createdAt,
   finishedAtMs: created + hour,
   size: 1_000,
@@ -33,7 +33,7 @@ test("a backup counts from its end at the manager, also when the provider was aw
   assert.deepEqual(read(usage), usage);
   const later = backupKept(
     usage,
-    seen({ plan: { ...plan, plan: "big" }, finishedAtMs: created }),
+    seen({ plan: () => ({ ...plan, plan: "big" }), finishedAtMs: created }),
     now + hour,
   );
   assert.deepEqual(later, usage);

@@ -56,8 +56,8 @@ export interface KeptRow extends UsedPlan {
 
 /** Facts of a backup that its manager has. */
 export interface SeenBackup {
-  /** Plan of its instance. */
-  readonly plan: UsedPlan;
+  /** Finds the plan of its instance, which is asked for once: a known usage has it. */
+  readonly plan: () => UsedPlan;
   /** `metadata.creationTimestamp` of the Backup. */
   readonly createdAt: string | undefined;
   /** Its end by the manager's clock, in milliseconds since the epoch. */
@@ -107,7 +107,7 @@ export function backupKept(known: BackupUsage | undefined, seen: SeenBackup, now
       : undefined;
   const earliest = Math.min(Date.parse(createdAt) || now, now);
   const from = known?.from ?? wholeSeconds(Math.max(earliest, Math.min(finishedAtMs, now)));
-  const { service, plan: name, config } = known ?? plan;
+  const { service, plan: name, config } = known ?? plan();
   return usageWith({ service, plan: name, config, from }, { bytes, fault });
 }
 
@@ -140,6 +140,11 @@ export function keptRowsUntil(usage: BackupUsage, end: number): readonly KeptRow
       byteSeconds: bytes === undefined ? 0n : BigInt(bytes) * BigInt(seconds),
     },
   }));
+}
+
+/** Returns whether no size of the backups is known. Then they have no byte-seconds, and not 0 as if they were measured. */
+export function isUnsized({ seconds, unsizedSeconds }: KeptBackups): boolean {
+  return unsizedSeconds > 0 && unsizedSeconds === seconds;
 }
 
 /** Adds two sums up. */

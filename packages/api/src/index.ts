@@ -122,6 +122,7 @@ export {
   backupUsageOf,
   backupUsageText,
   isBackupSize,
+  isUnsized,
   type KeptBackups,
   type KeptRow,
   keptRowsUntil,

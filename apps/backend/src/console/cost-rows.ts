@@ -1,5 +1,5 @@
 /** Makes the console's rows of this month's bill. No I/O. Names of strangers come out on one line and bounded. */
-import { addedBackups, type KeptBackups, plainText } from "@klutch/api";
+import { addedBackups, isUnsized, type KeptBackups, plainText } from "@klutch/api";
 import type { CostRow } from "@klutch/overview";
 import { type BillLine, shownGibMonths, shownMoney } from "@klutch/services/prices";
 
@@ -58,10 +58,9 @@ function rowOf(sum: Sum): CostRow {
   return { ...words, hours: Math.round(seconds / 3_600), ...kept, cost };
 }
 
-function backupsOf({ made, seconds, unsizedSeconds, byteSeconds }: KeptBackups): CostRow["backups"] & object {
-  const lacksSizes = unsizedSeconds > 0;
-  const gibMonths = lacksSizes && unsizedSeconds === seconds ? undefined : shownGibMonths(byteSeconds);
-  return { made, gibMonths, lacksSizes };
+function backupsOf(kept: KeptBackups): CostRow["backups"] & object {
+  const gibMonths = isUnsized(kept) ? undefined : shownGibMonths(kept.byteSeconds);
+  return { made: kept.made, gibMonths, lacksSizes: kept.unsizedSeconds > 0 };
 }
 
 /** One text for each set of words; JSON, so that no word can look like two. */

@@ -1,7 +1,7 @@
 /**
  * This month's bill of one process, for the console and for budgets, from the existing instances and backups, the ledgers of those that are gone, and
- * prices. It is
- * calculated when someone looks, at most once a minute. Prices with a fault cost nothing here, and a damaged ledger is left out; the log names them.
+ * prices. It is calculated when someone looks, at most once a minute. Prices with a fault cost nothing here, and a damaged ledger is left out; the log
+ * names them.
  */
 import { monthAt } from "@klutch/api";
 import type { Clock } from "@klutch/kube";

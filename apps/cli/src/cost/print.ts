@@ -1,5 +1,5 @@
 /** Prints a bill: a table for people, or exact numbers for programs. */
-import { addedBackups, type KeptBackups } from "@klutch/api";
+import { addedBackups, isUnsized, type KeptBackups } from "@klutch/api";
 import {
   type BillLine,
   type DamagedLedger,
@@ -62,7 +62,7 @@ function exactLine(line: BillLine): Readonly<Record<string, string | number>> {
   return { ...known, ...priced, ...exactBackups(line) };
 }
 
-/** Without a known size there are no byte-seconds, and not 0 as if they were measured. They are a text: JSON's numbers are not exact enough. */
+/** Byte-seconds are a text: JSON's numbers are not exact enough. */
 function exactBackups({ backups }: BillLine): Readonly<Record<string, string | number>> {
   if (backups === undefined) return {};
   const { made, seconds, unsizedSeconds, byteSeconds, micros } = backups;
@@ -73,10 +73,6 @@ function exactBackups({ backups }: BillLine): Readonly<Record<string, string | n
     ...(!isUnsized(backups) && { backupByteSeconds: String(byteSeconds) }),
     ...(micros !== undefined && { backupCost: exactMoney(micros) }),
   };
-}
-
-function isUnsized({ seconds, unsizedSeconds }: KeptBackups): boolean {
-  return unsizedSeconds > 0 && unsizedSeconds === seconds;
 }
 
 const words = (text: string): readonly string[] => text.split(" ");

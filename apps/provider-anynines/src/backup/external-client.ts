@@ -149,7 +149,7 @@ export class BackupClient implements ExternalClient {
     const { managed, instances, clock } = this.#options;
     const { annotations } = this.#once;
     const known = parsedBackupUsage(annotations.get(usageAnnotation));
-    const seen = seenBackup(managed, found, instances());
+    const seen = seenBackup(managed, found, instances);
     await annotations.write(backupUsageChange(backupKept(known, seen, clock.now())));
   }
 

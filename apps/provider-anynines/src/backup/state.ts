@@ -63,10 +63,10 @@ function planOfBackup(backup: Backup, instances: readonly ServiceInstance[]): Us
 export function seenBackup(
   managed: Backup,
   { size, sizeIsMalformed, finishedAtMs }: FoundBackup,
-  instances: readonly ServiceInstance[],
+  instances: () => readonly ServiceInstance[],
 ): SeenBackup {
   const { creationTimestamp: createdAt } = managed.metadata;
-  const plan = planOfBackup(managed, instances);
+  const plan = (): UsedPlan => planOfBackup(managed, instances());
   return { plan, createdAt, finishedAtMs, size, sizeIsMalformed: sizeIsMalformed === true };
 }
 

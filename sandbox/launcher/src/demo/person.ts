@@ -83,9 +83,13 @@ export async function blocksIn(page: string): Promise<readonly PageBlock[]> {
   return blocks;
 }
 
+/** Returns the name of an API such as `backups.m.anynines.com`; a bare `backups` is that of anynines.com. */
+export function boundApiName(api: string): string {
+  return api.includes(".") ? api : `${api}.anynines.com`;
+}
+
 /**
- * Runs `kubectl bind <url>` for an app cluster and APIs such as `backups.m.anynines.com`, with `env` besides our own, as `person`; a bare `backups` is that of
- * anynines.com. Throws with everything the plugin printed when it fails.
+ * Runs `kubectl bind <url>` for an app cluster and APIs as `boundApiName` takes them, with `env` besides our own, as `person`. Throws with everything the plugin printed when it fails.
  */
 export async function bindApis(
   { bin, kubeconfigs }: CliFiles,
@@ -102,7 +106,7 @@ export async function bindApis(
     args: [
       "bind",
       `${backendUrl}/export`,
-      `--api=${apis.map((api) => (api.includes(".") ? api : `${api}.anynines.com`)).join(",")}`,
+      `--api=${apis.map(boundApiName).join(",")}`,
       "--no-browser",
       "--accept-permissions",
       "--login-as",
