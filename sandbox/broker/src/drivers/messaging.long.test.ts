@@ -19,6 +19,7 @@ import {
   textsOf,
 } from "../testing/servers.ts";
 import type { Credentials } from "./driver.ts";
+import { rabbitmqPatienceMs } from "./rabbitmq-server.ts";
 
 /** Keys in anynines' documentation of bindings with TLS; the Secret has no others. */
 const documented = [
@@ -110,7 +111,9 @@ test("a binding has the documented keys, and its messages live through a crash o
   const pid = await pidIn(join(root, "server"));
   t.diagnostic(`takes ${await memoryMiBOf(pid)} MiB`);
   process.kill(pid, "SIGKILL");
-  const again = await waitFor("the server", () => login(credentials).catch(() => undefined));
+  const again = await waitFor("the server", () => login(credentials).catch(() => undefined), {
+    timeoutMs: rabbitmqPatienceMs,
+  });
   const message = await (await again.createChannel()).get("orders", { noAck: true });
   assert.ok(message !== false && message.content.toString() === "kept");
   await again.close();

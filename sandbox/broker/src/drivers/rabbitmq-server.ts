@@ -18,6 +18,11 @@ const cookieFile = ".erlang.cookie";
 const storeFolder = "store";
 const logFolder = "log";
 const timeoutMs = 20_000;
+/** Erlang reads thousands of small files: it takes five seconds on an idle machine, and forty beside ten programs that compute. */
+export const rabbitmqPatienceMs = 180_000;
+
+/** Erlang's flags for how long its idle threads wait busily: schedulers, and the threads of long computations and of files. */
+const idleThreads = ["+sbwt", "+sbwtdcpu", "+sbwtdio"];
 
 /** Ports besides that of AMQP. */
 export interface RabbitPorts {
@@ -36,6 +41,7 @@ export function rabbitmqKind(programs: DebianPrograms, ports: RabbitPorts): Serv
     type: "messaging",
     program: "RabbitMQ server",
     parameters: {},
+    patienceMs: rabbitmqPatienceMs,
     async initialise({ data }) {
       for (const folder of [storeFolder, logFolder]) await makeServerFolder(join(data, folder));
       await writeForServer(join(data, cookieFile), randomBytes(24).toString("hex"));
@@ -43,8 +49,9 @@ export function rabbitmqKind(programs: DebianPrograms, ports: RabbitPorts): Serv
     },
     async launch(place): Promise<Launch> {
       await writeForServer(join(place.data, configFile), configOf(place, ports));
-      // One scheduler that sleeps when it is idle.
-      const machine = ["-noinput", "+W", "w", "+S", "1:1", "+sbwt", "none"];
+      // One scheduler that sleeps when it is idle. Erlang's other threads wait by yielding the processor: on a busy machine, where each yield
+      // costs a turn, the server would not start within minutes.
+      const machine = ["-noinput", "+W", "w", "+S", "1:1", ...idleThreads.flatMap((flag) => [flag, "none"])];
       const erlang = join(programs.root, "usr", "lib", "erlang");
       const boot = [
         "-boot",
@@ -61,6 +68,7 @@ export function rabbitmqKind(programs: DebianPrograms, ports: RabbitPorts): Serv
         args: ["-c", withMapper, "rabbitmq", programs.path("erlexec"), ...machine, ...boot, ...loopbackOnly],
         env: await environmentOf(place, programs, ports),
         ready: () => manage(place, ports, "GET", "/overview").then(() => true),
+        readyTimeoutMs: rabbitmqPatienceMs,
       };
     },
     open: () => Promise.resolve(noSession),

@@ -59,11 +59,15 @@ function planOf(
 
 async function provisioned(instanceId: string, plan: ReturnType<typeof planOf>): Promise<void> {
   await osb.provision({ ...plan, instanceId, organizationGuid: "o", spaceGuid: "s" });
-  await waitFor(`the provision of ${instanceId}`, async () => {
-    const { state, description } = await osb.lastOperation({ instanceId });
-    assert.notEqual(state, "failed", description);
-    return state === "succeeded";
-  });
+  await waitFor(
+    `the provision of ${instanceId}`,
+    async () => {
+      const { state, description } = await osb.lastOperation({ instanceId });
+      assert.notEqual(state, "failed", description);
+      return state === "succeeded";
+    },
+    { timeoutMs: 180_000 },
+  );
 }
 
 async function bound(
