@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Tenant } from "@klutch/api";
 import type { DynamicObject } from "@klutch/kube-core";
-import { instanceProblem } from "./console-problems.ts";
+import { clusterProblem, instanceProblem } from "./console-problems.ts";
 import { claimFacts, clusterRow, instanceRow } from "./console-rows.ts";
 
 const type = { group: "example.org", version: "v1", plural: "databases", kind: "Database", namespaced: true };
@@ -83,6 +83,38 @@ test("an app cluster that never reported is pending, and one with a problem says
   ];
   const row = clusterRow(binding({ lastHeartbeatTime: at, conditions }), undefined, facts);
   assert.deepEqual([row.health, row.problem], ["problem", "Healthy Late: silent"]);
+});
+
+test("an app cluster whose konnector refuses the wanted version has that as its problem, after its own conditions", () => {
+  const facts = { apis: [], claims: 0, notReady: 0, heldDeletions: 0 };
+  const rowWith = (status: object) =>
+    clusterRow(
+      {
+        apiVersion: "klutch.anynines.com/v1alpha1",
+        kind: "ClusterBinding",
+        metadata: { namespace: "cluster-a", name: "cluster" },
+        status: { lastHeartbeatTime: at, ...status },
+      } as DynamicObject,
+      undefined,
+      facts,
+    );
+  const follows = { line: "patch", floor: "v1.6.0" };
+  assert.equal(rowWith({ konnectorUpdates: follows }).health, "well");
+  const problem = "v1.7.0 is not of v1.6.\u001b[2J<b>";
+  const row = rowWith({ konnectorUpdates: { ...follows, problem } });
+  assert.equal(row.health, "problem");
+  assert.match(
+    row.problem,
+    /^KonnectorUpdate Refused: the wanted konnector version is not run: v1\.7\.0 is not of v1\.6\./,
+  );
+  assert.doesNotMatch(row.problem, /[\p{Cc}\p{Cf}]/u);
+  const { reason, next } = clusterProblem(row) ?? {};
+  assert.deepEqual([reason, next], ["KonnectorUpdate Refused", "klutch clusters -o wide"]);
+  const conditions = [
+    { type: "Healthy", status: "False", severity: "Error", reason: "Late", lastTransitionTime: at },
+  ];
+  assert.match(rowWith({ konnectorUpdates: { ...follows, problem }, conditions }).problem, /^Healthy Late/);
+  assert.equal(rowWith({ konnectorUpdates: { problem: "x".repeat(10_000) } }).health, "well");
 });
 
 test("an app cluster's credential ends as its Tenant says, whatever its own account wrote", () => {

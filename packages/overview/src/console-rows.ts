@@ -25,7 +25,7 @@ import {
 import { type GoodBackup, goodBackup } from "./console-backups.ts";
 import type { ClusterRow, GrantRow, Health, InstanceRow, MemberRow, OfferRow } from "./console-wire.ts";
 import { type Meaning, meaningOf } from "./explain/reasons.ts";
-import { clusterProblems, problemsOf, problemText } from "./problems.ts";
+import { clusterProblems, problemsOf, problemText, updateFault } from "./problems.ts";
 
 const [wordLimit, textLimit] = [100, 400];
 const word = (text: string | undefined): string => plainText(text ?? "", wordLimit);
@@ -161,10 +161,11 @@ export interface ClusterFacts {
 /** Returns the row of an app cluster. */
 export function clusterRow(binding: KubeObject, tenant: Tenant | undefined, facts: ClusterFacts): ClusterRow {
   const { namespace = "", annotations, deletionTimestamp } = binding.metadata;
-  const { status } = parseClusterBinding(binding);
-  const [problem] = clusterProblems(status.conditions ?? [], conditionsOf(tenant));
+  const { status, konnectorUpdates } = parseClusterBinding(binding);
+  const [found] = clusterProblems(status.conditions ?? [], conditionsOf(tenant));
+  const problem = found === undefined ? updateFault(konnectorUpdates) : problemText(found);
   const lastHeartbeat = time(status.lastHeartbeatTime);
-  const rest = problem !== undefined ? "problem" : lastHeartbeat === undefined ? "pending" : "well";
+  const rest = problem !== "" ? "problem" : lastHeartbeat === undefined ? "pending" : "well";
   return {
     id: namespace,
     tenant: namespace,
@@ -178,7 +179,7 @@ export function clusterRow(binding: KubeObject, tenant: Tenant | undefined, fact
     credentialEnds: time(tenant?.status?.credentialEndsAt),
     ...facts,
     health: deletionTimestamp === undefined ? rest : "deleting",
-    problem: problem === undefined ? "" : problemText(problem),
+    problem,
   };
 }
 

@@ -20,6 +20,7 @@ export {
   offerAdvice,
   problemsOf,
   problemText,
+  updateFault,
 } from "./problems.ts";
 export {
   claimFacts,

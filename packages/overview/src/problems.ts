@@ -1,5 +1,5 @@
 /** Picks problems from conditions, puts them into words, and names the next step. */
-import { plainText } from "@klutch/api";
+import { type KonnectorUpdates, plainText } from "@klutch/api";
 import { isProblem, type NewCondition } from "@klutch/kube-core";
 
 /** Returns the conditions that report a problem, but the one that a backend in Go says of each ClusterBinding that is well. */
@@ -24,6 +24,13 @@ export function problemText({ type, reason = "", message = "" }: NewCondition): 
   return plainText(message === "" ? words : `${words}: ${message}`, 400);
 }
 
+/** Returns one line, in the form of `problemText`, about an update of the konnector that the app cluster refuses; empty if nothing stands against it. */
+export function updateFault(updates: KonnectorUpdates | undefined): string {
+  return updates?.problem === undefined
+    ? ""
+    : `KonnectorUpdate Refused: the wanted konnector version is not run: ${updates.problem}`;
+}
+
 /** Returns the next step for an app cluster. `problem`: as `problemText` has it. */
 export function clusterAdvice({
   problem,
@@ -32,6 +39,7 @@ export function clusterAdvice({
   readonly problem: string;
   readonly tenant: string;
 }): string {
+  if (problem.startsWith("KonnectorUpdate ")) return "klutch clusters -o wide";
   if (problem.startsWith("Authorized ")) return `klutch members ${tenant}`;
   if (/^(?:WithinLimits|LimitsEnforced) /.test(problem)) return `kubectl describe tenant tenant -n ${tenant}`;
   if (/ AccountMissing\b/.test(problem))

@@ -298,7 +298,7 @@ test("the version of a roll-out comes before the label, and an update that is no
   assert.deepEqual([wanted, follows, state], ["v0.2.0", "patch from v0.1.0", "behind"]);
   assert.match(
     String(row(held)["problem"]),
-    /^the wanted konnector version is not run: v0\.2\.0 does not start: +\[31mImage/,
+    /^KonnectorUpdate Refused: the wanted konnector version is not run: v0\.2\.0 does not start: +\[31mImage/,
   );
   assert.deepEqual(row({ line: "any", floor: 1 })["follows"], "-");
 });

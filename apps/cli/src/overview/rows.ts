@@ -6,7 +6,6 @@ import {
   compareVersions,
   crdNameOf,
   displayName,
-  type KonnectorUpdates,
   klutchVersion,
   parseClusterBinding,
   plainText,
@@ -17,7 +16,7 @@ import {
   wantedKonnectorLabel,
 } from "@klutch/api";
 import { conditionsOf, type DynamicObject, findCondition, numberAt, textAt } from "@klutch/kube-core";
-import { clusterProblems, problemsOf, problemText } from "@klutch/overview";
+import { clusterProblems, problemsOf, problemText, updateFault } from "@klutch/overview";
 import { priceText, type PricesOf } from "./offer-prices.ts";
 import type { RegionsOf } from "./offer-regions.ts";
 import { ageOf, type Column, type Row } from "./table.ts";
@@ -99,10 +98,6 @@ function isBehind(version: string | undefined, wanted: string | undefined): bool
 function versionFault(namespace: string, wanted: string | undefined): string {
   if (wanted === undefined || versionNumbers(wanted) !== undefined) return "";
   return `label ${wantedKonnectorLabel} of Tenant ${namespace}/${tenantName} is ${JSON.stringify(plainText(wanted, 63))}, must be a version such as ${klutchVersion}`;
-}
-
-function updateFault(updates: KonnectorUpdates | undefined): string {
-  return updates?.problem === undefined ? "" : `the wanted konnector version is not run: ${updates.problem}`;
 }
 
 export const offerColumns: readonly Column[] = [
