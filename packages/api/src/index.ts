@@ -132,6 +132,20 @@ export {
   type SeenBackup,
 } from "./backup-usage.ts";
 export {
+  bytesAttribute,
+  claimNameOf,
+  idleDays,
+  idleDaysOf,
+  lastSessionAttribute,
+  type Measured,
+  measuredOf,
+  type Measurement,
+  mostInstanceBytes,
+  nextMeasurement,
+  type Told,
+  toldBy,
+} from "./measurement.ts";
+export {
   type KonnectorRollout,
   type KonnectorRolloutSpec,
   type KonnectorRolloutStatus,

@@ -60,10 +60,9 @@ test("whatever a broker answers, it becomes what the types say or an error that 
           return ["in progress", "succeeded", "failed"].includes(state) && typeof description === "string";
         },
         (body: ReturnType<typeof parseObject>) => {
-          const { parameters, serviceId, planId } = decodeInstance(body);
-          return (
-            (parameters === undefined || isMap(parameters)) && isTextOrNone(serviceId) && isTextOrNone(planId)
-          );
+          const { parameters, attributes, serviceId, planId } = decodeInstance(body);
+          const areMaps = [parameters, attributes].every((map) => map === undefined || isMap(map));
+          return areMaps && isTextOrNone(serviceId) && isTextOrNone(planId);
         },
         (body: ReturnType<typeof parseObject>) => {
           const { credentials } = decodeBinding(body);

@@ -149,11 +149,13 @@ export function decodeLastOperation(
 }
 
 export function decodeInstance(body: Json): FetchedInstance {
-  const { parameters } = body;
+  const { parameters, metadata } = body;
+  const attributes = isObject(metadata) ? metadata["attributes"] : undefined;
   return {
     serviceId: optionalName(body, "service_id"),
     planId: optionalName(body, "plan_id"),
     ...(isObject(parameters) ? { parameters } : {}),
+    ...(isObject(attributes) ? { attributes } : {}),
   };
 }
 

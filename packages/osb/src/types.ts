@@ -63,6 +63,8 @@ export interface FetchedInstance {
   readonly serviceId?: string | undefined;
   readonly planId?: string | undefined;
   readonly parameters?: Readonly<Record<string, unknown>> | undefined;
+  /** `attributes` of the metadata (OSB 2.16 "Service Instance Metadata"), with values as the broker wrote them: nothing of them is checked. */
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface FetchedBinding {

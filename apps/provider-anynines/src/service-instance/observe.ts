@@ -221,6 +221,7 @@ export class InstanceObserver {
         serviceId,
         ...(parameters === undefined ? {} : { parameters }),
       });
+      this.#state.measure(fetched.attributes);
       return true;
     } catch (error) {
       if (isGone(error)) return false;

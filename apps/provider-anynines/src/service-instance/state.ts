@@ -1,8 +1,10 @@
 /** Holds the state of one instance during a reconcile: from the managed resource, its critical annotations, and the broker. */
 import {
+  nextMeasurement,
   recordedPlanOf,
   type ServiceInstance,
   type ServiceInstanceObservation,
+  toldBy,
   type Usage,
   usageAnnotation,
   type UsedPlan,
@@ -141,6 +143,16 @@ export class InstanceState {
 
   updateAtProvider(fields: ServiceInstanceObservation): void {
     this.#atProvider = { ...this.#atProvider, ...fields };
+  }
+
+  /** Takes over size and last session from the attributes of the broker's answer, seldom (`nextMeasurement`). */
+  measure(attributes: unknown): void {
+    const now = this.#clock.now();
+    // An instance that was not ready before exists since now, as far as Klutch knows.
+    const { measured: known, provisionedAt: since = wholeSeconds(now) } = this.#atProvider;
+    const told = toldBy(attributes, { now, since });
+    const measured = nextMeasurement(known, told, { now, instanceId: this.#instanceId });
+    if (measured !== known) this.updateAtProvider({ measured });
   }
 
   /** The critical annotations name another instance now; nothing is known of it. */

@@ -1,6 +1,6 @@
 /** A broker in memory that keeps a naive list of which instance had which plan, and from when to when. */
 import type { Clock } from "@klutch/kube";
-import { OsbError, type OsbClient, type Outcome } from "@klutch/osb";
+import { type FetchedInstance, OsbError, type OsbClient, type Outcome } from "@klutch/osb";
 import type { Broker } from "../broker/brokers.ts";
 import { catalogOf } from "./catalog.ts";
 
@@ -34,6 +34,8 @@ export interface NaiveBroker extends Broker {
   readonly intervals: readonly Interval[];
   /** Ids of the instances that exist or are made. */
   readonly instances: () => readonly string[];
+  /** Further fields of the answer to a fetch, by instance id. */
+  readonly told: Map<string, Partial<FetchedInstance>>;
   /** Loses an instance, as a broker with other data does. */
   readonly lose: (instanceId: string) => void;
 }
@@ -45,6 +47,7 @@ const idOf = (plan: string): string => `id of ${plan}`;
 export function naiveBroker(clock: Clock, random: () => number): NaiveBroker {
   const instances = new Map<string, Instance>();
   const intervals: Interval[] = [];
+  const told = new Map<string, Partial<FetchedInstance>>();
   const answered = (status: number): OsbError =>
     new OsbError({ status, error: "", description: "", own: true, action: "PUT x" });
   const end = (instanceId: string): void => {
@@ -115,7 +118,7 @@ export function naiveBroker(clock: Clock, random: () => number): NaiveBroker {
     async fetchInstance(instanceId) {
       const there = instances.get(instanceId);
       if (there === undefined || there.work?.type === "create") throw answered(404);
-      return { serviceId: "s", planId: there.plan };
+      return { serviceId: "s", planId: there.plan, ...told.get(instanceId) };
     },
   };
   const catalog = catalogOf(
@@ -127,6 +130,7 @@ export function naiveBroker(clock: Clock, random: () => number): NaiveBroker {
     osb: osb as OsbClient,
     catalog: () => Promise.resolve(catalog),
     intervals,
+    told,
     instances: () => [...instances.keys()],
     lose: (instanceId) => {
       instances.delete(instanceId);

@@ -1,5 +1,5 @@
 /** ServiceInstance: a service instance at a broker. See docs/reference/provider.md. */
-import { anyValue, boolean, map, object, type Schema, string } from "@klutch/schema";
+import { anyValue, boolean, integer, map, object, type Schema, string } from "@klutch/schema";
 import type { KubeObject, StandardCondition } from "@klutch/kube-core";
 import { type CrdPair, managedCrds, type ManagedSpec } from "./managed-common.ts";
 
@@ -20,6 +20,13 @@ export interface ServiceInstanceParameters {
   readonly originatingIdentity?: OriginatingIdentity | undefined;
 }
 
+/** Size and last session, as the broker told them (`measurement.ts`). */
+export interface InstanceMeasurement {
+  readonly at: string;
+  readonly bytes?: number | undefined;
+  readonly lastSession?: string | undefined;
+}
+
 export interface ServiceInstanceObservation {
   readonly state?: string | undefined;
   readonly provisionedAt?: string | undefined;
@@ -30,6 +37,7 @@ export interface ServiceInstanceObservation {
   readonly serviceId?: string | undefined;
   readonly instanceId?: string | undefined;
   readonly parameters?: Readonly<Record<string, unknown>> | undefined;
+  readonly measured?: InstanceMeasurement | undefined;
 }
 
 export interface ServiceInstance extends KubeObject {
@@ -85,6 +93,21 @@ const forProvider: Schema<ServiceInstanceParameters> = object(
   { description: "What the broker is asked for." },
 );
 
+const measured: Schema<InstanceMeasurement> = object(
+  { at: string({ description: "When the broker told it, in RFC 3339." }) },
+  {
+    bytes: integer({ format: "int64", description: "Size of the data in bytes. Absent: unknown." }),
+    lastSession: string({
+      description:
+        "When the last session of a client ended, in RFC 3339; without any session, when the instance was made. Absent: unknown.",
+    }),
+  },
+  {
+    description:
+      "What the broker told of the instance last, renewed once a day at least. Absent if it tells nothing, as most brokers do.",
+  },
+);
+
 const atProvider: Schema<ServiceInstanceObservation> = object(
   {},
   {
@@ -100,6 +123,7 @@ const atProvider: Schema<ServiceInstanceObservation> = object(
     serviceId: string({ description: "Id of the instance's offering in the broker's catalog." }),
     instanceId: string({ description: "Id of the instance at its broker." }),
     parameters: map(anyValue(), { description: "Parameters that the broker has or was sent." }),
+    measured,
   },
   { description: "The instance at its broker." },
 );
