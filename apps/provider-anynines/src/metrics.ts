@@ -99,6 +99,26 @@ export const keptBackupBytes: GaugeDeclaration<"service" | "plan" | "config"> = 
   processes: ofProvider,
 };
 
+export const instanceBytes: GaugeDeclaration<"claim_namespace" | "service" | "plan"> = {
+  name: "klutch_instance_bytes",
+  type: "gauge",
+  help: "Size of the data of existing instances in bytes, by namespace of their claim, service and plan",
+  notes: "Only instances whose broker tells their size; see docs/cost.md.",
+  labels: ["claim_namespace", "service", "plan"],
+  topValues: { claim_namespace: mostShown, service: mostShown, plan: mostShown },
+  processes: ofProvider,
+};
+
+export const idleInstances: GaugeDeclaration<"claim_namespace" | "service" | "plan"> = {
+  name: "klutch_idle_instances",
+  type: "gauge",
+  help: "Number of existing instances without a session for 30 days, by namespace of their claim, service and plan",
+  notes: "Absent where no broker tells of sessions; `klutch cost --idle` names the instances.",
+  labels: ["claim_namespace", "service", "plan"],
+  topValues: { claim_namespace: mostShown, service: mostShown, plan: mostShown },
+  processes: ofProvider,
+};
+
 export const lastBackup: GaugeDeclaration<"claim_namespace" | "service"> = {
   name: "klutch_last_backup_timestamp_seconds",
   type: "gauge",

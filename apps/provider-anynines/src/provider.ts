@@ -56,7 +56,8 @@ export function addProvider(manager: Manager, options: ProviderOptions): void {
     states.flatMap(({ backupCaches }) => [...backupCaches.backups.list()]);
   const hasConfig = (key: string): boolean =>
     states.some(({ caches }) => caches.configs.get(key) !== undefined);
-  const priced = { namespace, instances, backups, hasConfig };
+  const { metricsNamespaces: mostNamespaces } = options;
+  const priced = { namespace, instances, backups, hasConfig, mostNamespaces };
   manager.add(createPricesController({ ...manager.runtime, ...priced, client }));
 }
 

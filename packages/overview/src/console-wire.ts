@@ -208,6 +208,10 @@ export interface CostRow extends RowBase {
   readonly hours: number;
   /** Absent if no backup was kept. */
   readonly backups?: CostBackups;
+  /** Absent if no size is known. */
+  readonly data?: CostData;
+  /** Databases without a session for 30 days; absent if none is known. */
+  readonly idle?: CostIdle;
   /** Backups included. */
   readonly cost: Money | undefined;
 }
@@ -220,6 +224,32 @@ export interface CostBackups {
   readonly gibMonths: string | undefined;
   /** Whether some sizes are unknown. */
   readonly lacksSizes: boolean;
+}
+
+/** Size of the databases of a line that exist now. */
+export interface CostData {
+  /** Sum of the known sizes. */
+  readonly bytes: number;
+  /** True if some sizes are unknown. */
+  readonly lacksSizes: boolean;
+}
+
+/** Databases of a line that no one uses. */
+export interface CostIdle {
+  readonly count: number;
+  /** The longest idle ones first; at most 20. */
+  readonly databases: readonly IdleRow[];
+}
+
+/** A database that no one uses, by its claim. */
+export interface IdleRow {
+  /** Namespace in the app cluster. */
+  readonly namespace: string;
+  readonly name: string;
+  readonly lastSession: string;
+  /** Undefined if it is unknown. */
+  readonly bytes: number | undefined;
+  readonly perMonth: Money | undefined;
 }
 
 /** The row type of each collection. */

@@ -1,14 +1,17 @@
 /** Entry for programs that need prices and bills, without the tables of the services. */
 export { compositionType } from "./composition-type.ts";
 export {
+  addedData,
   type Bill,
   type BilledBackups,
+  type BilledData,
   type BillLine,
   billOf,
   type DoubtfulBackup,
   type Period,
   type Recorded,
 } from "./prices/bill.ts";
+export { type IdleDatabase, idleDatabasesOf, type IdleReport, type IdleSources } from "./prices/idle.ts";
 export type { DamagedLedger } from "./prices/ledger-fault.ts";
 export {
   type BudgetAmounts,
@@ -27,6 +30,7 @@ export {
   type Money,
 } from "./prices/monthly-price.ts";
 export { offeredNames, type OfferedNames, type OfferedPrice, offeredPrices } from "./prices/offered-plans.ts";
+export { shownBytes } from "./prices/shown-bytes.ts";
 export { backupCostOf, costOf, type Price } from "./prices/price.ts";
 export {
   type PlanPrice,

@@ -119,6 +119,66 @@ test("a member sees the bill of their tenant, with databases that are gone and l
   assert.deepEqual(rowsOf(board, rights(["cost"], [], false)), [], "who may not read cost");
 });
 
+/** A living database of the tenant `mine`, as its broker tells of it. */
+function database(name: string, measured: object | undefined, namespace = "above"): DynamicObject {
+  const open = { service: "pg", plan: "small", config: "broker", from: "2026-09-01T00:00:00Z" };
+  return {
+    apiVersion: "dataservices.anynines.com/v1",
+    kind: "ServiceInstance",
+    metadata: {
+      name: `${name}-x7`,
+      uid: name,
+      annotations: { [usageAnnotation]: JSON.stringify({ closed: [], open }) },
+      labels: { "crossplane.io/claim-name": name, "crossplane.io/claim-namespace": namespace },
+    },
+    spec: { forProvider: { serviceName: "pg", planName: "small", organizationGuid: "o", spaceGuid: "s" } },
+    status: { atProvider: { measured } },
+  };
+}
+
+function measuredFixture(...databases: readonly DynamicObject[]): Fixture {
+  const annotations = { [serviceNamespaceAnnotation]: "mine/team" };
+  return fixture({
+    instances: [cacheOf(...databases) as unknown as CostSources["instances"][number]],
+    namespaces: cacheOf({ apiVersion: "v1", kind: "Namespace", metadata: { name: "above", annotations } }),
+  });
+}
+
+const at = "2026-11-10T12:00:00Z";
+const old = "2026-10-01T12:00:00Z";
+
+test("a line has the size of its databases and names the idle ones, to members of their own tenant only", () => {
+  const board = measuredFixture(
+    database("orders", { at, bytes: 5, lastSession: old }),
+    database("busy", { at, bytes: 7, lastSession: at }),
+    database("silent", undefined),
+    database("theirs", { at, lastSession: old }, "elsewhere"),
+  );
+  const [mine, ...others] = rowsOf(board, rights([], ["mine"]));
+  assert.deepEqual(others, []);
+  assert.deepEqual(mine?.data, { bytes: 12, lacksSizes: true });
+  const perMonth = { amount: "365.00", currency: "EUR" };
+  assert.deepEqual(mine.idle, {
+    count: 1,
+    databases: [{ namespace: "team", name: "orders", lastSession: old, bytes: 5, perMonth }],
+  });
+});
+
+test("a line whose brokers tell nothing has neither a size nor idle databases", () => {
+  const [row] = rowsOf(measuredFixture(database("silent", undefined)));
+  assert.ok(row !== undefined && !("data" in row) && !("idle" in row));
+});
+
+test("1,000 idle databases of a line are counted, and 20 are named, without control characters", () => {
+  const all = Array.from({ length: 1_000 }, (_, index) =>
+    database(`db-${index}-\u202e<b>${"x".repeat(1_000)}`, { at, lastSession: old }),
+  );
+  const [row] = rowsOf(measuredFixture(...all));
+  assert.deepEqual([row?.idle?.count, row?.idle?.databases.length], [1_000, 20]);
+  assert.doesNotMatch(JSON.stringify(row), /[\p{Cc}\p{Cf}]/u);
+  assert.ok(JSON.stringify(row).length < 8_000);
+});
+
 test("the bill is calculated at most once a minute, and sooner until all objects are listed", () => {
   let isListed = false;
   const ledgers = { all: [ledger("a", used)], list: (): readonly UsageLedger[] => ledgers.all };

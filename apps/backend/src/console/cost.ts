@@ -87,7 +87,7 @@ export class ConsoleCost {
     const month = this.#parts.bill.current();
     if (month === this.#month) return;
     this.#month = month;
-    this.#entries = costRows(month.lines).map((row) => ({ row, text: JSON.stringify(row) }));
+    this.#entries = costRows(month.lines, month.idle).map((row) => ({ row, text: JSON.stringify(row) }));
     this.#seen = new WeakMap();
     const { damaged, doubtful } = month;
     const rows = [...bounded(damaged, ledgerProblem), ...bounded(doubtful, backupSizeProblem)];

@@ -11,6 +11,8 @@ import {
   type BillLine,
   type DamagedLedger,
   type DoubtfulBackup,
+  type IdleDatabase,
+  idleDatabasesOf,
   type Recorded,
 } from "@klutch/services/prices";
 import type { Logger } from "@klutch/telemetry";
@@ -31,6 +33,8 @@ export interface Month {
   readonly projected: () => readonly BillLine[];
   readonly damaged: readonly DamagedLedger[];
   readonly doubtful: readonly DoubtfulBackup[];
+  /** Databases without a session for 30 days, as far as brokers tell; the longest idle ones first. */
+  readonly idle: readonly IdleDatabase[];
   /** Says why there are no prices. */
   readonly fault: string | undefined;
   /** True if all objects of the bill were listed. */
@@ -81,12 +85,13 @@ export class MonthBill {
     const billUntil = (moment: number): Bill =>
       billOf(recorded, book, { since: month, until: monthAt(next), now: moment });
     const { lines, damaged, doubtful } = billUntil(now);
+    const { databases: idle } = idleDatabasesOf(recorded, book, { now });
     const names = damaged.slice(0, mostNamed).map(({ name, fault: of }) => `UsageLedger ${name}: ${of}`);
     const more = damaged.length > mostNamed ? [`${damaged.length - mostNamed} more`] : [];
     this.#tell([...(fault === undefined ? [] : [fault]), ...names, ...more].join("\n"));
     let atEnd: readonly BillLine[] | undefined;
     const projected = (): readonly BillLine[] => (atEnd ??= billUntil(next).lines);
-    return { month, lines, projected, damaged, doubtful, fault, isWhole };
+    return { month, lines, projected, damaged, doubtful, idle, fault, isWhole };
   }
 
   /** Says a fault once, until it is another one. */

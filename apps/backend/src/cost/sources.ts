@@ -2,6 +2,7 @@
 import {
   type Backup,
   backups as backupType,
+  claimNameLabel,
   claimNamespaceLabel,
   missingAnnotation,
   namespacedBackups,
@@ -79,10 +80,10 @@ export function watchCost(
 }
 
 /** Keeps the little of an instance that a bill needs: there are thousands. */
-function usedInstance(object: DynamicObject): ServiceInstance {
+export function usedInstance(object: DynamicObject): ServiceInstance {
   const { apiVersion, kind, metadata, spec, status } = object as unknown as ServiceInstance;
   const { serviceName, planName, organizationGuid, spaceGuid } = spec.forProvider;
-  const { provisionedAt, state } = status?.atProvider ?? {};
+  const { provisionedAt, state, measured } = status?.atProvider ?? {};
   return {
     apiVersion,
     kind,
@@ -91,7 +92,7 @@ function usedInstance(object: DynamicObject): ServiceInstance {
       forProvider: { acceptsIncomplete: true, serviceName, planName, organizationGuid, spaceGuid },
       providerConfigRef: spec.providerConfigRef,
     },
-    status: { atProvider: { provisionedAt, state } },
+    status: { atProvider: { provisionedAt, state, measured } },
   };
 }
 
@@ -120,7 +121,7 @@ function usedMetadata({
     namespace,
     uid,
     resourceVersion,
-    labels: kept(labels, [claimNamespaceLabel]),
+    labels: kept(labels, [claimNamespaceLabel, claimNameLabel]),
     annotations: kept(annotations, [usageAnnotation, missingAnnotation]),
   };
 }

@@ -54,7 +54,16 @@ function startStage(tenants: readonly Tenant[]): Stage {
   const current = (): Month => {
     bills++;
     const { lines, isWhole } = stage;
-    return { month, lines, projected: () => lines, damaged: [], doubtful: [], fault: undefined, isWhole };
+    return {
+      month,
+      lines,
+      projected: () => lines,
+      damaged: [],
+      doubtful: [],
+      idle: [],
+      fault: undefined,
+      isWhole,
+    };
   };
   const budgets = new Budgets({
     tenants: {

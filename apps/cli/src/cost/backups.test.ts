@@ -80,18 +80,21 @@ test("a ledger of the previous release is read as it was: it has no backups, and
   assert.deepEqual(lines, [
     { ...used, tenant: "team", month: "2026-11", seconds: hour, ended: 1, currency: "EUR", micros: 100_000n },
   ]);
-  assert.match(printedBill(lines, period, "csv"), /^team,pg,small,broker,2026-11,3600,1,0\.10,EUR,,,,,$/m);
-  assert.match(printedBill(lines, period, undefined), /^team +pg +small +1\.00 +- +- +0\.10 +EUR$/m);
+  assert.match(printedBill(lines, period, "csv"), /^team,pg,small,broker,2026-11,3600,1,0\.10,EUR,,,,,,,$/m);
+  assert.match(printedBill(lines, period, undefined), /^team +pg +small +1\.00 +- +- +- +0\.10 +EUR$/m);
 });
 
 test("people and programs see counts, bytes and the price of backups with their units", () => {
   const { lines } = bill({ backups: [backup("b")], ledgers: [ledger(undefined)] });
-  assert.match(printedBill(lines, period, undefined), /HOURS +BACKUPS +BACKUP-GIB-MONTHS +COST/);
-  assert.match(printedBill(lines, period, undefined), /^team +pg +small +1\.00 +1 +0\.329 +0\.34 +EUR$/m);
-  assert.match(printedBill(lines, period, "wide"), / 1\.00 +1 +24\.00 +0\.329 +0\.24 +0\.34 +EUR$/m);
+  assert.match(printedBill(lines, period, undefined), /HOURS +SIZE +BACKUPS +BACKUP-GIB-MONTHS +COST/);
+  assert.match(printedBill(lines, period, undefined), /^team +pg +small +1\.00 +- +1 +0\.329 +0\.34 +EUR$/m);
+  assert.match(printedBill(lines, period, "wide"), / 1\.00 +- +1 +24\.00 +0\.329 +0\.24 +0\.34 +EUR$/m);
   const [header, line] = printedBill(lines, period, "csv").split("\n");
-  assert.match(header ?? "", /,backups,backupSeconds,unsizedBackupSeconds,backupByteSeconds,backupCost$/);
-  assert.match(line ?? "", /,0\.34,EUR,1,86400,0,927712935936000,0\.24$/);
+  assert.match(
+    header ?? "",
+    /,backups,backupSeconds,unsizedBackupSeconds,backupByteSeconds,backupCost,bytes,unsizedDatabases$/,
+  );
+  assert.match(line ?? "", /,0\.34,EUR,1,86400,0,927712935936000,0\.24,,$/);
 });
 
 test("an unknown size is said, is in no total, and is never 0 bytes", () => {
@@ -99,9 +102,9 @@ test("an unknown size is said, is in no total, and is never 0 bytes", () => {
   const { lines } = bill({ backups: [unsized] });
   const [line] = lines;
   assert.deepEqual([line?.backups?.unsizedSeconds, line?.backups?.micros, line?.micros], [24 * hour, 0n, 0n]);
-  assert.match(printedBill(lines, period, undefined), /^team +pg +small +0\.00 +1 +size unknown/m);
+  assert.match(printedBill(lines, period, undefined), /^team +pg +small +0\.00 +- +1 +size unknown/m);
   assert.doesNotMatch(printedBill(lines, period, "json"), /backupByteSeconds/);
-  assert.match(printedBill(lines, period, "csv"), /,1,86400,86400,,0\.00$/m);
+  assert.match(printedBill(lines, period, "csv"), /,1,86400,86400,,0\.00,,$/m);
   const both = bill({ backups: [unsized, backup("c", { bytes: 1 })] }).lines;
   assert.match(printedBill(both, period, undefined), / <0\.001, some unknown /);
 });

@@ -133,7 +133,7 @@ test("months outside the period do not count, and a plan without a price is show
   );
   assert.match(
     printedBill(bill, { since: "2026-10", until: "2026-11" }, undefined),
-    /big +0\.00 +- +- +no price\n/,
+    /big +0\.00 +- +- +- +no price\n/,
   );
 });
 
@@ -215,7 +215,7 @@ test("names in CSV run no formula and break no line", () => {
   };
   assert.equal(
     printedBill([line], period, "csv"),
-    'tenant,service,plan,broker,month,seconds,ended,cost,currency,backups,backupSeconds,unsizedBackupSeconds,backupByteSeconds,backupCost\nklutch-a,"a,b\nc","\'=HYPERLINK(""http://evil"")",broker,2026-11,3600,0,0.10,EUR,,,,,\n',
+    'tenant,service,plan,broker,month,seconds,ended,cost,currency,backups,backupSeconds,unsizedBackupSeconds,backupByteSeconds,backupCost,bytes,unsizedDatabases\nklutch-a,"a,b\nc","\'=HYPERLINK(""http://evil"")",broker,2026-11,3600,0,0.10,EUR,,,,,,,\n',
   );
   assert.ok(!printedBill([{ ...line, plan: "a\u001b[2Jb" }], period, undefined).includes("\u001b"));
 });

@@ -20,6 +20,8 @@ import {
   billOf,
   type DamagedLedger,
   type DoubtfulBackup,
+  idleDatabasesOf,
+  type PriceBook,
   pricesNamespace,
 } from "@klutch/services";
 import { Command } from "commander";
@@ -32,6 +34,7 @@ import { addControlPlaneFlags } from "../service/commands.ts";
 import { type ControlPlane, connectControlPlane } from "../service/control-plane.ts";
 import { listed } from "../tenants/read.ts";
 import { budgetLines, budgetMarks } from "./budgets.ts";
+import { idleDaysIn, idleWords, printedIdle } from "./idle.ts";
 import { readPrices } from "./prices.ts";
 import { type CostFormat, costFormats, printedBill } from "./print.ts";
 
@@ -42,6 +45,8 @@ interface CostOptions extends Omit<CommonOptions, "output"> {
   readonly prices: string | undefined;
   readonly pricesNamespace: string;
   readonly format: CostFormat;
+  /** Undefined: the bill is asked for. */
+  readonly idleDays: number | undefined;
 }
 
 const exitCodes =
@@ -60,6 +65,10 @@ export function costCommand(context: CliContext, tools: CommandTools): Command {
       "cluster namespace of one app cluster; may be repeated (default: all)",
       collected,
     )
+    .option(
+      "--idle [days]",
+      "instead of the bill: databases without a session for these days, as far as brokers tell (default: 30d)",
+    )
     .option("--prices <file>", "price list to use instead of the control plane's")
     .option("--prices-namespace <name>", "namespace of the ConfigMap klutch-prices", pricesNamespace)
     .option("-o, --output <format>", `output format: ${costFormats.join(", ")}`)
@@ -67,6 +76,9 @@ export function costCommand(context: CliContext, tools: CommandTools): Command {
     .action(async () => {
       const { output, ...values }: Readonly<Record<string, unknown>> = command.opts();
       const { since, until, tenant, prices, pricesNamespace } = values;
+      const days = idleDaysIn(values["idle"]);
+      if (days !== undefined && (since ?? until) !== undefined)
+        throw new CliError("Usage", "--idle tells of now; leave --since and --until out.");
       await cost(context, {
         ...commonOptions(values, context.env),
         since: monthOf(since, "--since") ?? monthAt(context.clock.now()),
@@ -75,6 +87,7 @@ export function costCommand(context: CliContext, tools: CommandTools): Command {
         prices: typeof prices === "string" ? prices : undefined,
         pricesNamespace: String(pricesNamespace),
         format: readFormat(output, costFormats),
+        idleDays: days,
       });
     });
   addControlPlaneFlags(command, tools);
@@ -88,11 +101,12 @@ async function cost(context: CliContext, options: CostOptions): Promise<void> {
   await using cluster = await connectControlPlane({ ...options, output: undefined });
   const { prices: path, pricesNamespace: namespace } = options;
   const book = await readPrices(context, cluster, { path, namespace });
+  if (options.idleDays !== undefined) {
+    await idle(context, { cluster, book, days: options.idleDays, ...options });
+    return;
+  }
   // Instances and backups first: see `Recorded`.
-  const instances = [
-    ...(await listed<ServiceInstance>(context, cluster, serviceInstances)),
-    ...(await listed<ServiceInstance>(context, cluster, namespacedServiceInstances)),
-  ];
+  const instances = await instancesIn(context, cluster);
   const backups = [
     ...(await listed<Backup>(context, cluster, backupType)),
     ...(await listed<Backup>(context, cluster, namespacedBackups)),
@@ -121,6 +135,40 @@ async function cost(context: CliContext, options: CostOptions): Promise<void> {
   for (const line of budgetLines(marks)) context.terminal.say(line);
   const faults = [...ledgerFaults(context, damaged), ...sizeFaults(context, doubtful)];
   if (faults.length > 0) throw new NotWellError(`cost: ${faults.join(", ")}.`);
+}
+
+async function idle(
+  context: CliContext,
+  {
+    cluster,
+    book,
+    days: leastDays,
+    tenants,
+    format,
+  }: Pick<CostOptions, "tenants" | "format"> & {
+    readonly cluster: ControlPlane;
+    readonly book: PriceBook;
+    readonly days: number;
+  },
+): Promise<void> {
+  const instances = await instancesIn(context, cluster);
+  const spaces = await listed<KubeObject>(context, cluster, namespaces);
+  const report = idleDatabasesOf({ instances, namespaces: spaces }, book, {
+    now: context.clock.now(),
+    leastDays,
+    isMeant: (tenant) => tenants.length === 0 || tenants.includes(tenant),
+  });
+  const text = printedIdle(report, leastDays, format);
+  if (text !== undefined) context.terminal.out(text);
+  const words = idleWords(report, leastDays);
+  if (words !== "") context.terminal.say(words);
+}
+
+async function instancesIn(context: CliContext, cluster: ControlPlane): Promise<readonly ServiceInstance[]> {
+  return [
+    ...(await listed<ServiceInstance>(context, cluster, serviceInstances)),
+    ...(await listed<ServiceInstance>(context, cluster, namespacedServiceInstances)),
+  ];
 }
 
 /** Reads the Tenants. A person who may not list them sees the bill without budgets. */

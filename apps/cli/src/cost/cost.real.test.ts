@@ -108,7 +108,7 @@ async function setPrices(text: string): Promise<void> {
 test("without prices the hours are shown, and a line says so", async () => {
   const { code, out, said } = await cost();
   assert.equal(code, 0, said);
-  assert.match(out, /klutch-a +pg +small +10\.00 +- +- +no price/);
+  assert.match(out, /klutch-a +pg +small +10\.00 +- +- +- +no price/);
   assert.match(said, /1 plan without a price: "pg\/small"/);
 });
 
@@ -122,9 +122,9 @@ test("hours and cost of each app cluster, of databases that are gone and of livi
       .split("\n")
       .map((line) => line.split(/ {2,}/)),
     [
-      ["TENANT", "SERVICE", "PLAN", "HOURS", "BACKUPS", "BACKUP-GIB-MONTHS", "COST", "CURRENCY"],
-      ["klutch-a", "pg", "small", "10.00", "-", "-", "5.00", "EUR"],
-      ["klutch-b", "pg", "small", "3.00", "-", "-", "1.50", "EUR"],
+      ["TENANT", "SERVICE", "PLAN", "HOURS", "SIZE", "BACKUPS", "BACKUP-GIB-MONTHS", "COST", "CURRENCY"],
+      ["klutch-a", "pg", "small", "10.00", "-", "-", "-", "5.00", "EUR"],
+      ["klutch-b", "pg", "small", "3.00", "-", "-", "-", "1.50", "EUR"],
       ["Total", "6.50", "EUR"],
     ],
   );
@@ -147,7 +147,7 @@ test("hours and cost of each app cluster, of databases that are gone and of livi
     ],
     totals: [{ currency: "EUR", cost: "1.50" }],
   });
-  assert.match((await cost("-o", "csv")).out, /^klutch-a,pg,small,broker,2021-10,36000,2,5\.00,EUR,,,,,$/m);
+  assert.match((await cost("-o", "csv")).out, /^klutch-a,pg,small,broker,2021-10,36000,2,5\.00,EUR,,,,,,,$/m);
 });
 
 test("backups have a price by their bytes, and one whose size jumps is named; the exit code is 2", async () => {
@@ -166,7 +166,7 @@ test("backups have a price by their bytes, and one whose size jumps is named; th
   await client.create(backups, one("kept", {}));
   const { code, out, said } = await cost("--tenant", "klutch-b");
   assert.equal(code, 0, said);
-  assert.match(out, /klutch-b +pg +small +3\.00 +1 +0\.027 +1\.52 +EUR/);
+  assert.match(out, /klutch-b +pg +small +3\.00 +- +1 +0\.027 +1\.52 +EUR/);
   await client.create(backups, one("jumps", { fault: "the size jumps" }));
   const doubtful = await cost("-o", "json");
   assert.equal(doubtful.code, 2, doubtful.said);
@@ -234,6 +234,33 @@ test("a tenant whose budget is spent is marked, for people and for programs, and
   assert.ok(!said.includes("Budget of klutch-c"));
   assert.ok(!(await cost()).said.includes("Budget of"), "another month has no budget");
   await client.delete(usageLedgers, { name: "now" });
+});
+
+test("an idle database is named with its price, once its broker told its last session, and its size is in this month's bill", async () => {
+  const silent = await run(["cost", "--idle"]);
+  assert.deepEqual([silent.code, silent.out], [0, ""], silent.said);
+  assert.match(
+    silent.said,
+    /Brokers tell the last session of 0 of 1 database; nothing is known of the others/,
+  );
+  const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString();
+  const measured = { at: daysAgo(0), bytes: 3 * 2 ** 30, lastSession: daysAgo(40.5) };
+  await client.mergePatch(
+    serviceInstances,
+    { name: "living" },
+    { status: { atProvider: { measured } } },
+    { subresource: "status" },
+  );
+  const { code, out, said } = await run(["cost", "--idle"]);
+  assert.equal(code, 0, said);
+  assert.match(out, /^klutch-b +team +living +pg +small +\S+Z +40 +3\.0 GiB +365\.00 +EUR$/m);
+  assert.equal(said.trim(), "");
+  assert.equal((await run(["cost", "--idle", "41d"])).out, "");
+  assert.equal((await run(["cost", "--idle", "--tenant", "klutch-a"])).out, "");
+  const refused = await run(["cost", "--idle", "--since", "2021-10"]);
+  assert.notEqual(refused.code, 0);
+  assert.match(refused.said, /--idle tells of now; leave --since and --until out/);
+  assert.match((await run(["cost"])).out, /^klutch-b +pg +small +\S+ +3\.0 GiB /m);
 });
 
 test("offers shows the prices of the plans that the schema of a kind allows, and no price of a list with a fault", async () => {

@@ -1,11 +1,14 @@
 /** Prints a bill: a table for people, or exact numbers for programs. */
 import { addedBackups, isUnsized, type KeptBackups } from "@klutch/api";
 import {
+  addedData,
+  type BilledData,
   type BillLine,
   type DamagedLedger,
   type DoubtfulBackup,
   exactMoney,
   type Period,
+  shownBytes,
   shownGibMonths,
   shownMoney,
 } from "@klutch/services";
@@ -59,7 +62,12 @@ function exactLine(line: BillLine): Readonly<Record<string, string | number>> {
   const { tenant, service, plan, config, month, seconds, ended, currency, micros } = line;
   const known = { tenant, service, plan, broker: config, month, seconds, ended };
   const priced = currency === undefined ? {} : { cost: exactMoney(micros), currency };
-  return { ...known, ...priced, ...exactBackups(line) };
+  return { ...known, ...priced, ...exactBackups(line), ...exactData(line) };
+}
+
+/** Bytes are a text: the sum of many databases may be larger than JSON's exact numbers. */
+function exactData({ data }: BillLine): Readonly<Record<string, string | number>> {
+  return data === undefined ? {} : { bytes: String(data.bytes), unsizedDatabases: data.unsized };
 }
 
 /** Byte-seconds are a text: JSON's numbers are not exact enough. */
@@ -78,20 +86,25 @@ function exactBackups({ backups }: BillLine): Readonly<Record<string, string | n
 const words = (text: string): readonly string[] => text.split(" ");
 
 const wideHeader = words(
-  "TENANT SERVICE PLAN BROKER MONTH ENDED HOURS BACKUPS BACKUP-HOURS BACKUP-GIB-MONTHS BACKUP-COST COST CURRENCY",
+  "TENANT SERVICE PLAN BROKER MONTH ENDED HOURS SIZE BACKUPS BACKUP-HOURS BACKUP-GIB-MONTHS BACKUP-COST COST CURRENCY",
 );
 
 /** Columns of later releases come after those of earlier ones. */
 const csvHeader = words(
-  "tenant service plan broker month seconds ended cost currency backups backupSeconds unsizedBackupSeconds backupByteSeconds backupCost",
+  "tenant service plan broker month seconds ended cost currency backups backupSeconds unsizedBackupSeconds backupByteSeconds backupCost bytes unsizedDatabases",
 );
 
 function csvOf(lines: readonly BillLine[]): string {
   const rows = lines.map((line) => {
     const exact = exactLine(line);
-    return csvHeader.map((name) => csvCell(exact[name] ?? ""));
+    return csvHeader.map((name) => exact[name] ?? "");
   });
-  return [csvHeader, ...rows].map((cells) => `${cells.join(",")}\n`).join("");
+  return [csvHeader, ...rows].map(csvLine).join("");
+}
+
+/** Returns a line of CSV. */
+export function csvLine(cells: readonly (string | number)[]): string {
+  return `${cells.map(csvCell).join(",")}\n`;
 }
 
 /** Quotes a cell (RFC 4180). A text that spreadsheets would run as a formula gets an apostrophe. */
@@ -106,6 +119,7 @@ interface Sum {
   readonly seconds: number;
   readonly ended: number;
   readonly backups: KeptBackups | undefined;
+  readonly data: BilledData | undefined;
   readonly micros: bigint;
 }
 
@@ -118,12 +132,13 @@ function sumsBy(
   for (const line of lines) {
     const key = keyOf(line);
     if (key === undefined) continue;
-    const { seconds = 0, ended = 0, micros = 0n, backups } = sums.get(key) ?? {};
+    const { seconds = 0, ended = 0, micros = 0n, backups, data } = sums.get(key) ?? {};
     sums.set(key, {
       line,
       seconds: seconds + line.seconds,
       ended: ended + line.ended,
       backups: line.backups === undefined ? backups : addedBackups(backups, line.backups),
+      data: line.data === undefined ? data : addedData(data, line.data),
       micros: micros + line.micros,
     });
   }
@@ -134,19 +149,20 @@ function shortTable(lines: readonly BillLine[]): string {
   const sums = sumsBy(lines, ({ tenant, service, plan, currency }) =>
     JSON.stringify([tenant, service, plan, currency]),
   );
-  const rows = [...sums.values()].map(({ line, seconds, backups, micros }) => [
+  const rows = [...sums.values()].map(({ line, seconds, backups, data, micros }) => [
     line.tenant,
     line.service,
     line.plan,
     hoursText(seconds),
+    sizeText(data),
     madeText(backups),
     keptText(backups),
     ...costCells(line, micros),
   ]);
   return columns([
-    ["TENANT", "SERVICE", "PLAN", "HOURS", "BACKUPS", "BACKUP-GIB-MONTHS", "COST", "CURRENCY"],
+    ["TENANT", "SERVICE", "PLAN", "HOURS", "SIZE", "BACKUPS", "BACKUP-GIB-MONTHS", "COST", "CURRENCY"],
     ...rows,
-    ...totalRows(lines, 6),
+    ...totalRows(lines, 7),
   ]);
 }
 
@@ -159,17 +175,25 @@ function wideTable(lines: readonly BillLine[]): string {
     line.month,
     String(line.ended),
     hoursText(line.seconds),
+    sizeText(line.data),
     madeText(line.backups),
     line.backups === undefined ? "-" : hoursText(line.backups.seconds),
     keptText(line.backups),
     line.backups?.micros === undefined ? "-" : shownMoney(line.backups.micros),
     ...costCells(line, line.micros),
   ]);
-  return columns([wideHeader, ...rows, ...totalRows(lines, 11)]);
+  return columns([wideHeader, ...rows, ...totalRows(lines, 12)]);
 }
 
 function madeText(backups: KeptBackups | undefined): string {
   return backups === undefined ? "-" : String(backups.made);
+}
+
+/** Never tells 0 of databases whose size is unknown. */
+function sizeText(data: BilledData | undefined): string {
+  if (data === undefined) return "-";
+  const known = shownBytes(data.bytes);
+  return data.unsized > 0 ? `${known}, some unknown` : known;
 }
 
 /** Never tells 0 of backups whose size is unknown. */

@@ -206,6 +206,19 @@ export function allRows(clusters: number, instances: number): AllRows {
           lacksSizes: index % 4 > 1,
         },
       }),
+      ...(index % 4 !== 0 && { data: { bytes: 1.5 * 1024 ** index, lacksSizes: index % 4 > 1 } }),
+      ...(index % 4 === 1 && {
+        idle: {
+          count: 2,
+          databases: ["orders", "logs"].map((name) => ({
+            namespace: "team",
+            name,
+            lastSession: before(86_400 * 40),
+            bytes: name === "logs" ? undefined : 7 * 1024 ** 3,
+            perMonth: name === "logs" ? undefined : { amount: "25.00", currency: "EUR" },
+          })),
+        },
+      }),
       cost: index === 3 ? undefined : { amount: (17.25 + index).toFixed(2), currency: "EUR" },
     })),
   };

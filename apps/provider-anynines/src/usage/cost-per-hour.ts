@@ -24,6 +24,7 @@ import {
 import { otherValue, type Sample } from "@klutch/telemetry";
 import * as declarations from "../metrics.ts";
 import { readKeptBackups } from "./kept-backups.ts";
+import { readMeasuredInstances } from "./measured-instances.ts";
 
 /** Dependencies of `createPricesController`. */
 export interface PricesOptions extends Runtime {
@@ -36,6 +37,8 @@ export interface PricesOptions extends Runtime {
   readonly backups: () => Iterable<Backup>;
   /** Tells whether a ProviderConfig has this key. */
   readonly hasConfig: (key: string) => boolean;
+  /** Namespaces that metrics show each by itself. Default 50. */
+  readonly mostNamespaces?: number | undefined;
 }
 
 const readAgainMs = 60_000;
@@ -57,6 +60,7 @@ export function createPricesController(options: PricesOptions): Controller {
     backupCostsOf(backups(), prices, { now: clock.now(), hasConfig }),
   );
   readKeptBackups(options.metrics, { backups, hasConfig });
+  readMeasuredInstances(options.metrics, options);
   const reconcile: Reconcile = async (_key, { signal, logger }) => {
     const ref = { namespace, name: priceListName };
     let text: string | undefined;

@@ -6,18 +6,21 @@ import {
   type KeptBackups,
   keptRowsUntil,
   type LedgerRow,
+  measuredOf,
   missingSince,
-  readServiceNamespaceOwner,
+  monthAt,
   rowsUntil,
-  serviceNamespaceAnnotation,
+  samePlan,
   type ServiceInstance,
   type UsageLedger,
   usageNamespaceOf,
   usageOf,
+  type UsedPlan,
   type UsedSeconds,
 } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
 import { type DamagedLedger, examined } from "./ledger-fault.ts";
+import { ownersBy } from "./owners.ts";
 import { backupCostOf, costOf } from "./price.ts";
 import type { PriceBook } from "./price-list.ts";
 
@@ -29,6 +32,8 @@ export interface BillLine extends UsedSeconds {
   readonly ended: number;
   /** Absent if no backup was kept. */
   readonly backups?: BilledBackups;
+  /** Absent if no size is known, and in months that are not the present one. */
+  readonly data?: BilledData;
   /** Undefined if the plan has no price in that month. */
   readonly currency: string | undefined;
   /** Millionths, those of backups included; 0 without a price. */
@@ -39,6 +44,16 @@ export interface BillLine extends UsedSeconds {
 export interface BilledBackups extends KeptBackups {
   /** Millionths: the part of the backups whose size is known; undefined if the plan has no price for backups. */
   readonly micros: bigint | undefined;
+}
+
+/** Size of the databases of a line that exist now. It costs nothing. */
+export interface BilledData {
+  /** Sum of the known sizes. */
+  readonly bytes: bigint;
+  /** Number of databases of a known size. */
+  readonly sized: number;
+  /** Number of databases of an unknown size. */
+  readonly unsized: number;
 }
 
 /** Objects of the control plane. */
@@ -81,7 +96,8 @@ export interface Bill {
 
 /** Returns the bill of a period. A damaged ledger hides only itself. */
 export function billOf(recorded: Recorded, book: PriceBook, period: Period): Bill {
-  const tenantOf = tenantsBy(recorded.namespaces);
+  const ownerOf = ownersBy(recorded.namespaces);
+  const tenantOf = (namespace: string | undefined): string => ownerOf(namespace).tenant;
   const { whole, damaged } = examined(recorded.ledgers);
   const known = { ...recorded, ledgers: whole };
   const isMeant = inPeriod(period);
@@ -93,7 +109,8 @@ export function billOf(recorded: Recorded, book: PriceBook, period: Period): Bil
     const before = sums.get(key);
     const backups = row.backups === undefined ? before?.backups : addedBackups(before?.backups, row.backups);
     const [seconds, ended] = [row.seconds + (before?.seconds ?? 0), row.ended + (before?.ended ?? 0)];
-    sums.set(key, { ...row, tenant, seconds, ended, backups });
+    const data = row.data === undefined ? before?.data : addedData(before?.data, row.data);
+    sums.set(key, { ...row, tenant, seconds, ended, backups, data });
   }
   const lines = [...sums]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
@@ -106,9 +123,22 @@ function inPeriod({ since, until }: Period): (row: { readonly month: string }) =
   return ({ month }) => month >= since && (until === undefined || month < until);
 }
 
-type Sum = Omit<BillLine, "backups" | "currency" | "micros"> & { readonly backups: KeptBackups | undefined };
+type Sum = Omit<BillLine, "backups" | "data" | "currency" | "micros"> & {
+  readonly backups: KeptBackups | undefined;
+  readonly data: BilledData | undefined;
+};
 
-function lineOf({ backups, ...sum }: Sum, book: PriceBook): BillLine {
+/** Adds two sizes up. */
+export function addedData(one: BilledData | undefined, other: BilledData): BilledData {
+  if (one === undefined) return other;
+  return {
+    bytes: one.bytes + other.bytes,
+    sized: one.sized + other.sized,
+    unsized: one.unsized + other.unsized,
+  };
+}
+
+function lineOf({ backups, data, ...sum }: Sum, book: PriceBook): BillLine {
   const price = book.at(sum.service, sum.plan, sum.month);
   const ofBackups =
     price === undefined || backups === undefined ? undefined : backupCostOf(price, backups.byteSeconds);
@@ -116,6 +146,7 @@ function lineOf({ backups, ...sum }: Sum, book: PriceBook): BillLine {
   return {
     ...sum,
     ...(backups !== undefined && { backups: { ...backups, micros: ofBackups } }),
+    ...(data !== undefined && data.sized > 0 && { data }),
     currency: price?.currency,
     micros: ofInstances + (ofBackups ?? 0n),
   };
@@ -123,6 +154,7 @@ function lineOf({ backups, ...sum }: Sum, book: PriceBook): BillLine {
 
 type Row = Omit<LedgerRow, "backups"> & {
   readonly backups?: KeptBackups;
+  readonly data?: BilledData;
   readonly namespace: string | undefined;
 };
 
@@ -141,12 +173,29 @@ function goneRows({ ledgers }: Recorded): readonly Row[] {
 /** Usage of living instances. */
 function livingRows(recorded: Recorded, { now }: Period): readonly Row[] {
   const isCounted = countedIn(recorded);
+  const present = monthAt(now);
   return recorded.instances.flatMap((instance) => {
     const namespace = usageNamespaceOf(instance);
+    const size = dataOf(instance, now);
     return rowsUntil(usageOf(instance), missingSince(instance) ?? now)
       .filter(({ month }) => !isCounted(instance, month))
-      .map((row) => ({ ...row, namespace, ended: 0 }));
+      .map((row): Row => {
+        const isPresent = size !== undefined && row.month === present && samePlan(row, size);
+        return { ...row, namespace, ended: 0, ...(isPresent && { data: size.data }) };
+      });
   });
+}
+
+/** Returns the size of an instance that exists now, and the plan that it has. */
+function dataOf(
+  instance: ServiceInstance,
+  now: number,
+): (UsedPlan & { readonly data: BilledData }) | undefined {
+  const { open } = usageOf(instance);
+  if (open === undefined || missingSince(instance) !== undefined) return undefined;
+  const bytes = measuredOf(instance, now)?.bytes;
+  const isSized = bytes !== undefined;
+  return { ...open, data: { bytes: BigInt(bytes ?? 0), sized: isSized ? 1 : 0, unsized: isSized ? 0 : 1 } };
 }
 
 /** Usage of backups whose managed resources exist. */
@@ -169,21 +218,15 @@ function countedIn({ ledgers }: Recorded): (object: Pick<KubeObject, "metadata">
   return ({ metadata }, month) => inLedger.has(`${metadata.uid}/${Number(month.slice(0, 4))}`);
 }
 
-function doubtOf(backup: Backup, period: Period, tenantOf: TenantOf): readonly DoubtfulBackup[] {
+function doubtOf(
+  backup: Backup,
+  period: Period,
+  tenantOf: (namespace: string | undefined) => string,
+): readonly DoubtfulBackup[] {
   const usage = backupUsageOf(backup);
   if (usage?.fault === undefined) return [];
   if (!keptRowsUntil(usage, period.now).some(inPeriod(period))) return [];
   const { fault, bytes } = usage;
   const { name = "" } = backup.metadata;
   return [{ tenant: tenantOf(usageNamespaceOf(backup)), name, fault, isSized: bytes !== undefined }];
-}
-
-type TenantOf = (namespace: string | undefined) => string;
-
-/** Finds the tenant of a namespace of claims by the annotation that the backend writes; once the namespace is gone, it stands for itself. */
-function tenantsBy(namespaces: readonly KubeObject[]): TenantOf {
-  const owners = new Map(
-    namespaces.map(({ metadata }) => [metadata.name, metadata.annotations?.[serviceNamespaceAnnotation]]),
-  );
-  return (namespace = "") => readServiceNamespaceOwner(owners.get(namespace))?.clusterNamespace ?? namespace;
 }

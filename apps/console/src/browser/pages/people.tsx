@@ -1,8 +1,16 @@
 /** Members, grants, audit and cost. */
-import type { AuditRow, CostBackups, CostRow, GrantRow, MemberRow } from "@klutch/overview/console-wire";
+import type {
+  AuditRow,
+  CostBackups,
+  CostData,
+  CostIdle,
+  CostRow,
+  GrantRow,
+  MemberRow,
+} from "@klutch/overview/console-wire";
 import type { ReactElement } from "react";
 import type { Page } from "../view/page.ts";
-import { Age, formatNumber, Moment, Nothing, Price, Text } from "../view/words.tsx";
+import { Age, formatBytes, formatMoney, formatNumber, Moment, Nothing, Price, Text } from "../view/words.tsx";
 import { RowActions } from "./actions.tsx";
 import { NameList } from "./clusters.tsx";
 
@@ -104,7 +112,7 @@ export const cost: Page<CostRow> = {
     { id: "tenant", title: "Tenant", phone: true, share: 1.3, value: ({ tenant }) => tenant },
     { id: "service", title: "Service", share: 1.3, value: ({ service }) => service },
     { id: "plan", title: "Plan", value: ({ plan }) => plan },
-    { id: "month", title: "Month", share: 0.8, value: ({ month }) => month },
+    { id: "month", title: "Month", wide: true, share: 0.8, value: ({ month }) => month },
     {
       id: "hours",
       title: "Hours",
@@ -112,6 +120,23 @@ export const cost: Page<CostRow> = {
       share: 0.8,
       value: ({ hours }) => hours,
       show: ({ hours }) => formatNumber(hours),
+    },
+    {
+      id: "size",
+      title: "Size",
+      numeric: true,
+      share: 0.9,
+      value: ({ data }) => data?.bytes,
+      show: ({ data }) => <Size of={data} />,
+    },
+    {
+      id: "idle",
+      title: "Idle",
+      wide: true,
+      numeric: true,
+      share: 0.6,
+      value: ({ idle }) => idle?.count,
+      show: ({ idle }) => (idle === undefined ? <Nothing /> : formatNumber(idle.count)),
     },
     {
       id: "backups",
@@ -147,6 +172,8 @@ export const cost: Page<CostRow> = {
     ["Plan", <Text key="" of={row.plan} />],
     ["Month", <Text key="" of={row.month} />],
     ["Hours", formatNumber(row.hours)],
+    ["Size of databases", <Size key="" of={row.data} />],
+    ["Without a session for 30 days", <Idle key="" of={row.idle} />],
     [
       "Backups that were made",
       row.backups === undefined ? <Nothing key="" /> : formatNumber(row.backups.made),
@@ -155,6 +182,36 @@ export const cost: Page<CostRow> = {
     ["Cost", <Price key="" money={row.cost} />],
   ],
 };
+
+/** Never shows 0 of databases whose size is unknown. */
+function Size({ of }: { readonly of: CostData | undefined }): ReactElement {
+  if (of === undefined) return <Nothing />;
+  return (
+    <span className="number">
+      {formatBytes(of.bytes)}
+      {of.lacksSizes && ", some unknown"}
+    </span>
+  );
+}
+
+/** Names the databases that no one uses. */
+function Idle({ of }: { readonly of: CostIdle | undefined }): ReactElement {
+  if (of === undefined) return <Nothing />;
+  const more = of.count - of.databases.length;
+  return (
+    <ul className="plain">
+      {of.databases.map(({ namespace, name, lastSession, bytes, perMonth }) => (
+        <li key={`${namespace}/${name}`}>
+          {`${namespace}/${name}, last session `}
+          <Age at={lastSession} />
+          {bytes === undefined ? "" : `, ${formatBytes(bytes)}`}
+          {perMonth === undefined ? "" : `, ${formatMoney(perMonth)} per month`}
+        </li>
+      ))}
+      {more > 0 && <li>{`and ${formatNumber(more)} more`}</li>}
+    </ul>
+  );
+}
 
 /** Never shows 0 of backups whose size is unknown. */
 function KeptSize({ of }: { readonly of: CostBackups | undefined }): ReactElement {

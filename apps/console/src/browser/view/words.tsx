@@ -20,6 +20,16 @@ export function formatTime(ms: number): string {
   return hourAndMinute.format(ms);
 }
 
+const sizes = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] as const;
+
+/** Returns a size in the largest unit of which there is one at least, such as `7.3 GiB`. */
+export function formatBytes(bytes: number): string {
+  const rank = Math.min(sizes.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
+  const amount = bytes / 1_024 ** rank;
+  const shown = rank === 0 ? amount : Math.floor(amount * 10) / 10;
+  return `${plain.format(shown)} ${sizes[rank] ?? ""}`;
+}
+
 const units = [
   ["year", 31_557_600],
   ["month", 2_629_800],
