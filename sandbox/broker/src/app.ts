@@ -6,6 +6,7 @@ import { HTTPException } from "hono/http-exception";
 import { callOf } from "@klutch/backup-manager";
 import { operationOf } from "@klutch/osb";
 import type { Logger, Metrics } from "@klutch/telemetry";
+import { metadataOf } from "./activity.ts";
 import { findPlan } from "./catalog.ts";
 import { badRequest, BrokerError, identifierIn, objectIn } from "./errors.ts";
 import * as declarations from "./metrics.ts";
@@ -90,12 +91,14 @@ function addInstanceRoutes(app: Hono, service: BrokerService): void {
     return context.json({ operation: "deprovision" }, 202);
   });
   app.get(instancePath, async (context) => {
-    const { operation, state, planId: plan_id, parameters } = await service.instance(idOf(context));
+    const id = idOf(context);
+    const { operation, state, planId: plan_id, parameters } = await service.instance(id);
     if (operation === "provision" && state !== "succeeded")
       throw new BrokerError(404, "InstanceNotFound", "the instance is not provisioned yet");
     if (state === "in progress")
       throw new BrokerError(422, "ConcurrencyError", "the instance is being changed");
-    return context.json({ service_id: findPlan(plan_id)?.serviceId, plan_id, parameters });
+    const metadata = metadataOf(await service.activity(id));
+    return context.json({ service_id: findPlan(plan_id)?.serviceId, plan_id, parameters, ...metadata });
   });
   app.get(`${instancePath}/last_operation`, async (context) => {
     const found = await service.instance(idOf(context)).catch((error: unknown) => {

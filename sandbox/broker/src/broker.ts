@@ -7,6 +7,7 @@ import { onLoopback, openAuthority, type postgres, type Reach } from "@klutch/da
 import * as engines from "@klutch/engines";
 import { ListenError } from "@klutch/kube-runtime";
 import type { Logger, Metrics } from "@klutch/telemetry";
+import { ActivityWatch } from "./activity.ts";
 import { createApp } from "./app.ts";
 import { createBackupApp } from "./backups/app.ts";
 import { BackupStore } from "./backups/store.ts";
@@ -47,6 +48,9 @@ export async function startBroker(
   const service = new BrokerService(instances, drivers, logger, backups);
   stack.defer(() => service.drain());
   await service.resume();
+  const { measureEveryMs: everyMs } = config;
+  const watch = stack.use(new ActivityWatch({ store: instances, driverOf: ofInstance, logger, everyMs }));
+  watch.start();
   await backups?.start();
   const backupApp =
     backups === undefined || backupConfig === undefined

@@ -19,6 +19,12 @@ test("the PostgreSQL server is an existing one, else the broker's own in a folde
   await assert.rejects(read({}), /BROKER_POSTGRES_URL is required, or BROKER_POSTGRES_FOLDER/);
 });
 
+test("sizes and sessions are looked at every five minutes, or as often as said", async () => {
+  const env = { BROKER_POSTGRES_FOLDER: "/data" };
+  assert.equal((await readAll(env)).measureEveryMs, 300_000);
+  assert.equal((await readAll({ ...env, BROKER_MEASURE_INTERVAL: "1s" })).measureEveryMs, 1_000);
+});
+
 test("services that are offered only when asked for are named by their types", async () => {
   const env = { BROKER_POSTGRES_FOLDER: "/data" };
   assert.deepEqual((await readAll(env)).services, []);

@@ -26,6 +26,8 @@ export interface BrokerConfig {
   readonly secretKey: string;
   /** Undefined: there is no backup manager. */
   readonly backups?: BackupConfig | undefined;
+  /** Milliseconds between two looks at sizes and sessions of instances. Default: 5 minutes. */
+  readonly measureEveryMs?: number | undefined;
   /** Folder of `pg_dump` and `pg_restore`. Default: the newest that this machine has. */
   readonly postgresPrograms?: string | undefined;
   /** Folders of their libraries, as in `LD_LIBRARY_PATH`. Default: where the system looks. */
@@ -56,6 +58,7 @@ const help = {
   USERNAME: "User of the broker's API",
   PASSWORD: "Password of that user",
   SECRET_KEY: `At least ${leastKeyLength} characters; passwords are derived from it`,
+  MEASURE_INTERVAL: "Time between two looks at sizes and sessions of PostgreSQL and MariaDB instances",
   BACKUP_FOLDER: "Folder of the backups, of this broker only; without one there is no backup manager",
   BACKUP_RETENTION_DAYS: "Days that a backup is kept",
   BACKUP_MIN_COUNT: "Newest backups of each instance that are kept, however old they are",
@@ -86,6 +89,7 @@ const flags = {
   username: flag.text({ ...variable("USERNAME"), ...secret }),
   password: flag.text({ ...variable("PASSWORD"), ...secret }),
   "secret-key": { ...secretKey, read: (given: readonly string[]) => longEnough(secretKey.read(given)) },
+  "measure-interval": flag.duration({ ...variable("MEASURE_INTERVAL"), default: "5m" }),
   "backup-folder": flag.optionalText(variable("BACKUP_FOLDER")),
   "backup-retention-days": flag.wholeNumber({ ...variable("BACKUP_RETENTION_DAYS"), default: "14" }, days),
   "backup-min-count": flag.wholeNumber({ ...variable("BACKUP_MIN_COUNT"), default: "3" }, counts),
@@ -113,6 +117,7 @@ export const brokerProgram: flag.Program<BrokerProcessConfig> = {
       username,
       password,
       secretKey: values["secret-key"],
+      measureEveryMs: values["measure-interval"],
       backups: folder === undefined ? undefined : { folder, retention },
       postgresPrograms: values["postgres-programs"],
       postgresLibraries: values["postgres-libraries"],

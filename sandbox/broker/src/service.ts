@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { KeyedQueue } from "@klutch/data-servers";
 import type { Logger } from "@klutch/telemetry";
+import type { SeenActivity } from "./activity.ts";
 import type { Worker } from "./backups/worker.ts";
 import { catalogOf, findPlan, type Plan, typeOfService } from "./catalog.ts";
 import type { Credentials, Driver } from "./drivers/driver.ts";
@@ -101,6 +102,11 @@ export class BrokerService {
     const instance = await this.#store.instance(id);
     if (instance === undefined) throw notFound("Instance", id);
     return instance;
+  }
+
+  /** Returns the size and the last session of an instance; undefined if its server cannot tell them. */
+  activity(id: string): Promise<SeenActivity | undefined> {
+    return this.#store.activity(id);
   }
 
   async bind(

@@ -2,6 +2,7 @@
 import { postgres } from "@klutch/data-servers";
 import type { Logger } from "@klutch/telemetry";
 import { Pool, type QueryResultRow } from "pg";
+import type { SeenActivity } from "./activity.ts";
 import { backupTables } from "./backups/records.ts";
 import type { Parameters } from "./drivers/parameters.ts";
 
@@ -42,6 +43,13 @@ const tables = `
     id text primary key, salt text not null);
 `;
 
+/** Made in databases of earlier brokers, too. */
+const activityTable = `
+  create table if not exists public.activities (
+    instance_id text primary key references public.instances (id) on delete cascade,
+    bytes bigint not null, last_session timestamptz not null, epoch text not null, sessions bigint not null);
+`;
+
 /** Opens the broker's database, and makes it if it does not exist. Throws when an older broker made it. */
 export async function openDatabase(url: URL, logger: Logger): Promise<Pool & AsyncDisposable> {
   await postgres.withSession(url, async (client) => {
@@ -73,6 +81,7 @@ async function makeTables(queries: Queries): Promise<void> {
     throw new Error(
       "the instances in this PostgreSQL server were made by an older broker, which this one cannot read; start again with `npm run sandbox -- --reset`, which removes them",
     );
+  await queries.run(activityTable);
 }
 
 /** Runs statements in the broker's database. */
@@ -145,6 +154,27 @@ export class Store extends Queries {
   async finish(id: string, operation: Operation, state: Instance["state"], words: string): Promise<void> {
     const text = "update public.instances set state = $3, description = $4 where id = $1 and operation = $2";
     await this.run(text, [id, operation, state, words]);
+  }
+
+  /** Returns the result of the looks at an instance. */
+  async activity(id: string): Promise<SeenActivity | undefined> {
+    const found = await this.one<Record<"bytes" | "sessions" | "epoch", string> & { lastSession: Date }>(
+      'select bytes, last_session as "lastSession", epoch, sessions from public.activities where instance_id = $1',
+      [id],
+    );
+    return found === undefined
+      ? undefined
+      : { ...found, bytes: Number(found.bytes), sessions: Number(found.sessions) };
+  }
+
+  /** Does nothing for an instance that is gone meanwhile. */
+  async saveActivity(id: string, { bytes, lastSession, epoch, sessions }: SeenActivity): Promise<void> {
+    await this.run(
+      `insert into public.activities (instance_id, bytes, last_session, epoch, sessions)
+       select id, $2, $3, $4, $5 from public.instances where id = $1
+       on conflict (instance_id) do update set bytes = $2, last_session = $3, epoch = $4, sessions = $5`,
+      [id, bytes, lastSession, epoch, sessions],
+    );
   }
 
   async remove(id: string): Promise<void> {

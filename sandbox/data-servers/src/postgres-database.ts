@@ -205,6 +205,36 @@ export async function runTogether(client: Client, ...statements: readonly string
   await runAll(client, statements.join("; "));
 }
 
+/** Size and sessions of a database. */
+export interface DatabaseActivity {
+  readonly name: string;
+  readonly bytes: number;
+  /** Sessions since the database was made, those of superusers included, until a crash of the server. */
+  readonly sessions: number;
+  /** Another database of this name has another one. */
+  readonly epoch: string;
+  /** Somebody besides superusers has a session now. */
+  readonly isOpen: boolean;
+}
+
+/** Returns the activity of those databases that exist, without a session in any of them. */
+export async function activityOf(
+  client: Client,
+  names: readonly string[],
+): Promise<readonly DatabaseActivity[]> {
+  const { rows } = await client.query<
+    Record<"name" | "bytes" | "sessions" | "epoch", string> & { isOpen: boolean }
+  >(
+    `select datname as name, oid::text as epoch, pg_database_size(oid) as bytes,
+       coalesce((select sessions from pg_stat_database where datid = pg_database.oid), 0) as sessions,
+       exists (select from pg_stat_activity join pg_roles on rolname = usename
+         where datid = pg_database.oid and backend_type = 'client backend' and not rolsuper) as "isOpen"
+     from pg_database where datname = any ($1)`,
+    [names],
+  );
+  return rows.map((row) => ({ ...row, bytes: Number(row.bytes), sessions: Number(row.sessions) }));
+}
+
 /** Reports whether the role or database exists. */
 export async function exists(
   client: Client,

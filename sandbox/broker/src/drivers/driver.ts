@@ -9,6 +9,20 @@ import type { Plan, ServiceType } from "../catalog.ts";
 import type { Binding, Instance } from "../store.ts";
 import type { ParameterChecks, Parameters } from "./parameters.ts";
 
+/** Use of an instance, as its server tells it. */
+export interface Activity {
+  /** Size of its data. */
+  readonly bytes: number;
+  /** Sessions that clients had since `epoch` began, at least. */
+  readonly sessions: number;
+  /** Changes when the server may count from 0 again. */
+  readonly epoch: string;
+  /** A client has a session now. */
+  readonly isOpen: boolean;
+  /** Sessions of the broker itself that `sessions` contains since the last look. */
+  readonly own: number;
+}
+
 /** Credentials of a binding, as an application reads them. */
 export type Credentials = Readonly<Record<string, unknown>>;
 
@@ -39,6 +53,8 @@ export interface Driver extends AsyncDisposable {
   /** Returns the credentials of an existing binding, always the same. */
   credentials(binding: Binding): Promise<Credentials>;
 
+  /** Tells size and sessions of those instances whose servers run. Absent: the servers cannot tell. May be called beside all other calls. */
+  activity?(instances: readonly Instance[]): AsyncIterable<readonly [Instance, Activity]>;
   /** Explains why no instance can be backed up or restored, and what to install; undefined when it can. */
   readonly obstacle: string | undefined;
   /** Writes a consistent dump to `to`, which is ended only when the dump is whole. */
@@ -87,6 +103,8 @@ export interface Session extends AsyncDisposable {
   dropLogin(username: string): Promise<void>;
   /** While the disk is full, logins may read and delete only. Called at each measurement while it is full. */
   setFull(isFull: boolean): Promise<void>;
+  /** Tells size and sessions of clients; those of the broker itself do not count. Absent: the server cannot tell. */
+  activity?(): Promise<Omit<Activity, "own">>;
   dump(to: Writable, signal: AbortSignal): Promise<void>;
   /** Fills a server that was started on empty or prepared data. When it resolves, everything is on the disk. */
   fill(dump: Dump): Promise<void>;

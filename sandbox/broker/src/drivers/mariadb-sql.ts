@@ -130,5 +130,12 @@ export const listDefiners: string = ["TABLE", "ROUTINE", "TRIGGER"]
   })
   .join(" UNION ");
 
+/** Selects bytes of tables, sessions of logins since the server started, and logins that are connected. Accounts of the broker do not count. */
+export const activity: string = `SELECT ${[
+  "(SELECT COALESCE(SUM(FILE_SIZE), 0) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME LIKE '%/%' AND NAME NOT LIKE 'mysql/%' AND NAME NOT LIKE 'sys/%')",
+  `(SELECT COALESCE(SUM(TOTAL_CONNECTIONS), 0) FROM information_schema.USER_STATISTICS WHERE USER REGEXP ${literal(loginName.source)})`,
+  `(SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER REGEXP ${literal(loginName.source)})`,
+].join(", ")}`;
+
 /** Lists the logins. */
 export const listLogins: string = `SELECT User FROM mysql.global_priv WHERE Host = '%' AND User REGEXP ${literal(loginName.source)}`;

@@ -288,6 +288,27 @@ test("a full disk ends writing and not deleting, also for those who come later",
   await waitFor("writing to be back", async () => !(await denied()));
 });
 
+test("size and sessions of clients are told; those of the broker itself do not count", async () => {
+  const look = async () => {
+    const [found] = await Array.fromAsync(mariadb.activity([instance]));
+    assert.ok(found !== undefined);
+    return found[1];
+  };
+  const credentials = await mariadb.bind(bindingOf(instance, "look-1"), instance);
+  const before = await look();
+  await asAdmin("select 1");
+  assert.notEqual((await dump(mariadb, instance)).length, 0);
+  assert.deepEqual({ ...(await look()), bytes: before.bytes }, before);
+  await sql(credentials, "create table look (a longblob); insert into look values (repeat('x', 8000000))");
+  const after = await look();
+  assert.equal(after.sessions, before.sessions + 1);
+  assert.ok(after.bytes > before.bytes + 8_000_000, `${before.bytes} and ${after.bytes}`);
+  const asleep = sql(credentials, "select sleep(3)");
+  await waitFor("the session to be seen", async () => (await look()).isOpen);
+  await asleep;
+  await sql(credentials, "drop table look");
+});
+
 test("dropping ends the server and leaves nothing, and its port is free", async () => {
   const { port } = await mariadb.bind(bindingOf(instance, "dropped-1"), instance);
   const pid = await pidIn(home);

@@ -1,4 +1,5 @@
 /** MariaDB, a server for each instance. SQL goes through MariaDB's own client on the server's socket. */
+import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
@@ -84,6 +85,8 @@ async function open(place: Place, spec: ServerSpec, programs: DebianPrograms): P
   const first = async (statement: string): Promise<readonly string[]> =>
     (await run(statement)).map(([value = ""]) => value);
   let isFull = false;
+  // The server counts from 0 after each start.
+  const epoch = randomUUID();
   const rights = (): { database: string; spec: ServerSpec; isFull: boolean } => ({ database, spec, isFull });
   const align = async (): Promise<readonly string[]> => {
     const logins = await first(sql.listLogins);
@@ -109,6 +112,10 @@ async function open(place: Place, spec: ServerSpec, programs: DebianPrograms): P
       isFull = full;
       // A session that is in a database keeps the rights with which it entered.
       await run(...(await align()).map(sql.endSessions));
+    },
+    async activity() {
+      const [bytes, sessions, open] = (await run(sql.activity))[0] ?? [];
+      return { bytes: Number(bytes), sessions: Number(sessions), epoch, isOpen: Number(open) > 0 };
     },
     async dump(to, signal) {
       const databases = (await first("SHOW DATABASES")).filter(sql.isTenantsDatabase);
@@ -209,6 +216,8 @@ function serverSettings({ data, home, tls, port, reach }: Place, spec: ServerSpe
     "--local-infile=OFF",
     "--skip-symbolic-links",
     "--event-scheduler=DISABLED",
+    // Counts the sessions of each user.
+    "--userstat=ON",
     // Only tables of this engine can be dumped as of one moment while they change.
     "--enforce-storage-engine=InnoDB",
     `--innodb-buffer-pool-size=${Math.floor(memoryMiB / 8)}M`,

@@ -97,6 +97,11 @@ export class OwnServer {
     return (await this.#running()).session;
   }
 
+  /** Returns whether the server runs and its session can be used now. */
+  get isUp(): boolean {
+    return this.#up?.process.hasExited === false;
+  }
+
   /** Waits like `whenUp`, but returns false at once when another program has the port. For servers whose port no binding names yet. */
   async isUpAtItsPort(): Promise<boolean> {
     return this.#running({ portMayChange: true }).then(

@@ -6,7 +6,7 @@ import * as dataServers from "@klutch/data-servers";
 import { planOf } from "../catalog.ts";
 import { adminPasswordOf, loginOf, namesOf, shortHash, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
-import type { Credentials, Driver, Dump, Place, ServerKind, ServerSpec } from "./driver.ts";
+import type { Activity, Credentials, Driver, Dump, Place, ServerKind, ServerSpec } from "./driver.ts";
 import { OwnServer, type OwnServerOptions, startServer } from "./own-server.ts";
 import { readRecord, recordedPorts, type ServerRecord, writeRecord } from "./record.ts";
 
@@ -91,6 +91,16 @@ export class OwnServers implements Driver {
   async credentials(binding: Binding): Promise<Credentials> {
     const place = await this.#placeOf(binding.instanceId);
     return this.kind.credentials(place, this.#loginOf(binding), this.#options.authority.certificate);
+  }
+
+  async *activity(instances: readonly Instance[]): AsyncGenerator<readonly [Instance, Activity]> {
+    for (const instance of instances) {
+      const server = this.#servers.get(instance.id);
+      if (server?.isUp !== true) continue;
+      // One that ends meanwhile, or whose sessions are all taken, is asked the next time.
+      const found = await server.use(async (session) => session.activity?.()).catch(() => undefined);
+      if (found !== undefined) yield [instance, { ...found, own: 0 }];
+    }
   }
 
   async dump(instance: Instance, to: Writable, signal: AbortSignal): Promise<void> {

@@ -5,7 +5,7 @@ import { type Plan, planOf } from "../catalog.ts";
 import type { BrokerConfig } from "../config.ts";
 import { loginOf, namesOf, userOf } from "../names.ts";
 import type { Binding, Instance } from "../store.ts";
-import type { Credentials, Driver, DriverKind } from "./driver.ts";
+import type { Activity, Credentials, Driver, DriverKind } from "./driver.ts";
 import * as check from "./parameters.ts";
 
 const number = check.wholeNumber(-1);
@@ -44,11 +44,12 @@ export interface PostgresDriverOptions extends Pick<BrokerConfig, "published" | 
   readonly programs: postgres.DumpPrograms | undefined;
 }
 
-/** It remembers nothing between two calls. */
+/** It remembers nothing between two calls but its own sessions in databases, which a look must not take for those of clients. */
 export class PostgresDriver implements Driver {
   readonly kind: DriverKind = { type: "postgresql", parameters: postgresParameters };
   readonly obstacle: string | undefined;
   readonly #options: PostgresDriverOptions;
+  readonly #dumps = new Map<string, number>();
 
   constructor(options: PostgresDriverOptions) {
     this.#options = options;
@@ -91,7 +92,22 @@ export class PostgresDriver implements Driver {
     return Promise.resolve({ ...trusted, host, hosts: [host], name, password, port, uri, username });
   }
 
+  /** A request of a tenant, such as a restore or the end of a binding, counts as use. */
+  async *activity(instances: readonly Instance[]): AsyncGenerator<readonly [Instance, Activity]> {
+    const names = new Map(instances.map((instance) => [namesOf(instance.id).database, instance]));
+    const { url } = this.#options;
+    const found = await postgres.withSession(url, (client) => postgres.activityOf(client, [...names.keys()]));
+    for (const { name, ...activity } of found) {
+      const instance = names.get(name);
+      if (instance === undefined) continue;
+      const own = this.#dumps.get(instance.id) ?? 0;
+      this.#dumps.delete(instance.id);
+      yield [instance, { ...activity, own }];
+    }
+  }
+
   async dump(instance: Instance, to: Writable, signal: AbortSignal): Promise<void> {
+    this.#dumps.set(instance.id, (this.#dumps.get(instance.id) ?? 0) + 1);
     await postgres.dumpDatabase(this.#databaseOf(instance), to, signal);
   }
 

@@ -50,7 +50,10 @@ export const place: { readonly organizationGuid: string; readonly spaceGuid: str
 };
 
 export async function startFixture(
-  options: { readonly logger?: Logger } & Pick<BrokerConfig, "backups" | "postgresPrograms"> = {},
+  options: { readonly logger?: Logger } & Pick<
+    BrokerConfig,
+    "backups" | "postgresPrograms" | "measureEveryMs"
+  > = {},
 ): Promise<BrokerFixture> {
   const stack = new AsyncDisposableStack();
   const postgres = stack.use(await startPostgres());
@@ -62,6 +65,7 @@ export async function startFixture(
     password: auth.password,
     secretKey: "0123456789abcdef0123456789abcdef",
     backups: options.backups,
+    measureEveryMs: options.measureEveryMs,
     postgresPrograms: options.postgresPrograms ?? postgres.dumpPrograms,
     postgresLibraries: postgres.dumpLibraries,
   };
