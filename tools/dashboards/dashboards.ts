@@ -153,6 +153,37 @@ const controlPlane: Dashboard = {
       queries: one("sum by (service, currency) (klutch_cost_per_hour)", "{{service}} {{currency}}"),
     },
     {
+      title: "Kept backups",
+      about: "Backups that backup managers keep, and those of them whose size is unknown.",
+      unit: "none",
+      queries: one("sum by (service, size) (klutch_kept_backups)", "{{service}} size {{size}}"),
+    },
+    {
+      title: "Size of kept backups",
+      about: "Of those whose size the backup manager told.",
+      unit: "bytes",
+      queries: one("sum by (service) (klutch_kept_backup_bytes)", "{{service}}"),
+    },
+    {
+      title: "Cost of backups per hour",
+      about: "Price of the kept backups of a known size, where backups have prices (docs/cost.md).",
+      unit: "short",
+      queries: one("sum by (service, currency) (klutch_backup_cost_per_hour)", "{{service}} {{currency}}"),
+    },
+    {
+      title: "Size of databases",
+      about: "Of those whose broker tells it (docs/cost.md).",
+      unit: "bytes",
+      queries: one("sum by (service) (klutch_instance_bytes)", "{{service}}"),
+    },
+    {
+      title: "Idle databases",
+      about:
+        "Without a session for 30 days, where the broker tells of sessions; `klutch cost --idle` names them.",
+      unit: "none",
+      queries: one("sum by (service, plan) (klutch_idle_instances)", "{{service}} {{plan}}"),
+    },
+    {
       title: "Brokers that answer",
       about: "1 where the service broker or backup manager of a ProviderConfig is well.",
       unit: "none",

@@ -30,7 +30,7 @@ await client.create<DynamicObject>(configMaps, {
         {
           service: forProvider["serviceName"],
           plan: forProvider["planName"],
-          price: { currency: "EUR", perHour: "0.25" },
+          price: { currency: "EUR", perHour: "0.25", backupPerGiBMonth: "0.02" },
         },
       ],
     }),
@@ -43,7 +43,7 @@ const ready = { type: "Ready", status: "True" };
 
 test("each panel of the control plane about the provider has data", async () => {
   const panels = await panelsOf("control-plane", ["provider-anynines"]);
-  for (const title of ["Cost per hour", "Age of the last good backup", "Time to readiness"])
+  for (const title of ["Cost per hour", "Size of kept backups", "Idle databases", "Time to readiness"])
     assert.ok(
       panels.some((panel) => panel.title === title),
       title,

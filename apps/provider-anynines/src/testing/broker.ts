@@ -30,6 +30,7 @@ export async function startBroker(folder: string): Promise<BrokerProcess> {
         BROKER_SECRET_KEY: "0123456789abcdef0123456789abcdef",
         BROKER_LISTEN: `127.0.0.1:${port}`,
         BROKER_PROBE_LISTEN: `127.0.0.1:${probePort}`,
+        BROKER_MEASURE_INTERVAL: "1s",
         BROKER_BACKUP_FOLDER: join(folder, "backups"),
         ...(postgres.dumpPrograms === undefined ? {} : { BROKER_POSTGRES_PROGRAMS: postgres.dumpPrograms }),
       },
