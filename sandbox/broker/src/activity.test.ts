@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type LogFields, type Logger, silentLogger } from "@klutch/telemetry";
-import { ActivityWatch, metadataOf, type SeenActivity, seenAfter } from "./activity.ts";
+import { ActivityWatch, metadataOf, seenAfter } from "./activity.ts";
 import type { Activity, Driver } from "./drivers/driver.ts";
-import type { Instance } from "./store.ts";
+import type { Instance, SeenActivity } from "./store.ts";
 
 const old = new Date("2026-01-01T00:00:00Z");
 const at = new Date("2026-11-29T12:00:00Z");

@@ -14,15 +14,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { bytesAttribute, lastSessionAttribute } from "@klutch/api";
 import type { Logger } from "@klutch/telemetry";
 import type { Activity, Driver } from "./drivers/driver.ts";
-import type { Instance, Store } from "./store.ts";
-
-/** Result that is kept of the looks at an instance. */
-export interface SeenActivity {
-  readonly bytes: number;
-  readonly lastSession: Date;
-  readonly epoch: string;
-  readonly sessions: number;
-}
+import type { Instance, SeenActivity, Store } from "./store.ts";
 
 /** Parts of `ActivityWatch`. */
 export interface ActivityParts {

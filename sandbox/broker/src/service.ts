@@ -3,13 +3,12 @@ import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { KeyedQueue } from "@klutch/data-servers";
 import type { Logger } from "@klutch/telemetry";
-import type { SeenActivity } from "./activity.ts";
 import type { Worker } from "./backups/worker.ts";
 import { catalogOf, findPlan, type Plan, typeOfService } from "./catalog.ts";
 import type { Credentials, Driver } from "./drivers/driver.ts";
 import { checkParameters, mergeParameters } from "./drivers/parameters.ts";
 import { badRequest, BrokerError, notFound } from "./errors.ts";
-import type { Binding, Instance, Operation, Store } from "./store.ts";
+import type { Binding, Instance, Operation, SeenActivity, Store } from "./store.ts";
 
 /** A request body or query. */
 export type Input = Readonly<Record<string, unknown>>;

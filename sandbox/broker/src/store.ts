@@ -2,7 +2,6 @@
 import { postgres } from "@klutch/data-servers";
 import type { Logger } from "@klutch/telemetry";
 import { Pool, type QueryResultRow } from "pg";
-import type { SeenActivity } from "./activity.ts";
 import { backupTables } from "./backups/records.ts";
 import type { Parameters } from "./drivers/parameters.ts";
 
@@ -31,6 +30,14 @@ export interface Binding {
   readonly instanceId: string;
   readonly id: string;
   readonly salt: string;
+}
+
+/** Result that is kept of the looks at an instance. */
+export interface SeenActivity {
+  readonly bytes: number;
+  readonly lastSession: Date;
+  readonly epoch: string;
+  readonly sessions: number;
 }
 
 const tables = `

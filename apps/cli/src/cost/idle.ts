@@ -13,12 +13,13 @@ const mostDays = 3_650;
 export function idleDaysIn(value: unknown): number | undefined {
   if (value === undefined || value === false) return undefined;
   if (value === true) return idleDays;
-  const [, days = ""] = /^(\d{1,4})d?$/.exec(String(value)) ?? [];
+  const text = typeof value === "string" ? value : "";
+  const [, days = ""] = /^(\d{1,4})d?$/.exec(text) ?? [];
   const read = Number(days);
   if (days !== "" && read >= 1 && read <= mostDays) return read;
   throw new CliError(
     "Usage",
-    `--idle ${JSON.stringify(String(value))} is no number of days from 1 to ${mostDays}; write for example 30d.`,
+    `--idle ${JSON.stringify(text)} is no number of days from 1 to ${mostDays}; write for example 30d.`,
   );
 }
 
