@@ -17,7 +17,7 @@ const bindingRole = "binding";
 const configFolder = "config";
 const securityFolder = join(configFolder, "opensearch-security");
 const temporaryFolder = "tmp";
-/** Below the instance's folder, because what is there does not count as data. */
+/** Beside the data, because a backup in the making does not count as data. */
 const snapshotsFolder = "snapshots";
 const timeoutMs = 60_000;
 /** Java takes ten seconds on an idle machine. */

@@ -78,7 +78,9 @@ class Management {
   #refusal(method: string, kind: string, name: string, body: object | undefined): string | undefined {
     if (kind !== "vhosts" && kind !== "users" && !this.hosts.has(name))
       return `${method} ${kind}: no such host`;
-    return kind === "definitions" && JSON.stringify(body ?? null).includes("no-such-type") ? "400" : undefined;
+    return kind === "definitions" && JSON.stringify(body ?? null).includes("no-such-type")
+      ? "400"
+      : undefined;
   }
 }
 

@@ -214,7 +214,7 @@ async function changed(whole: Buffer, change: (folder: string) => Promise<void>)
   return packed;
 }
 
-test("a restore brings back exactly what was backed up, once; what is damaged or lies is refused and changes nothing", async (t) => {
+test("a restore brings back exactly what was backed up, once; a backup that is damaged or lies is refused and changes nothing", async (t) => {
   const use = async (method: string, path: string, body?: object): Promise<void> => {
     const { status, text } = await ask(second, method, path, body);
     assert.ok(status === 200 || status === 201, `${method} ${path}: ${status} ${text}`);
