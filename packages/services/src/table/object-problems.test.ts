@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { serviceBackupsAnnotation } from "@klutch/api";
 import { parsePlacedYaml } from "@klutch/kube";
 import { instanceTemplate } from "../export-templates.ts";
-import { generations } from "../generation.ts";
+import { generations, legacy } from "../generation.ts";
 import { examplesOf } from "../examples.ts";
 import { pageOf } from "../page.ts";
 import { manifestsOf } from "../render/manifests.ts";
@@ -192,16 +192,12 @@ test("a service without backups says so on its template and its page, and has no
   const described = (table: string): readonly string[] => {
     const found = readTable(parsePlacedYaml(table)).table;
     assert.ok(found !== undefined, faultsOf(table).join("\n"));
-    const [generation] = generations;
     const service = dataServiceOf({ ...found, examples: [example] });
-    const { annotations = {} } = instanceTemplate(generation, service).metadata;
-    const page = pageOf(generation, service);
-    const files = examplesOf(generation, service).map(({ name }) => name);
-    return [
-      annotations[serviceBackupsAnnotation] ?? "",
-      /[^.]*name it\n/.exec(page)?.[0].trim() ?? "",
-      ...files,
-    ];
+    const { annotations = {} } = instanceTemplate(legacy, service).metadata;
+    const page = pageOf(legacy, service);
+    const files = examplesOf(legacy, service).map(({ name }) => name);
+    const naming = /[^.]*name it\n/.exec(page)?.[0].trim() ?? "";
+    return [annotations[serviceBackupsAnnotation] ?? "", naming, ...files];
   };
   const example = { file: "one", about: "One.", name: "one", spec: {} };
   assert.deepEqual(described(text), ["none", "Bindings name it", "one", "example-binding"]);

@@ -279,5 +279,8 @@ for (const [type, { plan: planName, add, remove, names }] of Object.entries(serv
     assert.deepEqual(await readdir(folder), []);
     const left = await readdir(join(dataFolder, type)).catch(() => []);
     // Programs that all instances of a service share stay.
-    assert.deepEqual(left.filter((name) => name !== "programs"), []);
+    assert.deepEqual(
+      left.filter((name) => name !== "programs"),
+      [],
+    );
   });
