@@ -204,7 +204,10 @@ test("a service without backups says so on its template and its page, and has no
   assert.deepEqual(described(small), [
     "",
     "Bindings, backups and restores name it",
-    ...["one", "example-binding", "example-backup", "example-restore"],
+    "one",
+    "example-binding",
+    "example-backup",
+    "example-restore",
   ]);
   const contradicts = replaced(
     text,

@@ -87,7 +87,8 @@ export function readTemplates(text: string): Templates {
   const value: unknown = JSON.parse(text);
   if (!Array.isArray(value)) throw new Error("the templates of the backup are no list");
   return value.map((each: unknown) => {
-    const [path, template]: readonly unknown[] = Array.isArray(each) ? each : [];
+    const pair: readonly unknown[] = Array.isArray(each) ? each : [];
+    const [path, template] = pair;
     if (
       typeof path === "string" &&
       templatePath.test(path) &&
