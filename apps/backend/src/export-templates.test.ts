@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type APIServiceExportTemplate, hiddenFieldsAnnotation } from "@klutch/api";
+import {
+  type APIServiceExportTemplate,
+  hiddenFieldsAnnotation,
+  serviceBackupsAnnotation,
+  serviceTypeLabel,
+} from "@klutch/api";
 import { type KubeObject, keyOf } from "@klutch/kube-core";
 import { anyObject, crdObject } from "@klutch/kube-testing";
 import { ExportTemplates } from "./export-templates.ts";
@@ -62,4 +67,29 @@ test("a template or a kind that changed, came or went changes the offer at once"
   assert.deepEqual(fieldsOf(offers), ["plan"]);
   crds.clear();
   assert.equal(fieldsOf(offers), undefined, "without a kind");
+});
+
+test("a kind that needs backups takes only types of services that have them, in the same API group", () => {
+  const of = (plural: string, type: string | undefined, backups?: string, group = "example.org") => {
+    const made = templateObject(group, plural) as unknown as APIServiceExportTemplate;
+    const labels = type === undefined ? {} : { [serviceTypeLabel]: type };
+    const annotations = backups === undefined ? {} : { [serviceBackupsAnnotation]: backups };
+    return { ...made, metadata: { ...made.metadata, labels, annotations } };
+  };
+  const all = [
+    of("metrics", "metrics", "none"),
+    of("databases", "databases"),
+    of("queues", "queues", "some"),
+    of("metrics", "databases", "none", "elsewhere.org"),
+  ];
+  const offers = new ExportTemplates({
+    templates: { get: () => undefined, list: () => all.values() },
+    crds: { get: () => undefined },
+    scopes: { consumerScope: "Namespaced", clusterScopedIsolation: "Prefixed" },
+  });
+  const types = (template?: APIServiceExportTemplate): readonly string[] =>
+    offers.serviceTypes("example.org", template);
+  assert.deepEqual(types(of("backups", undefined, "needed")), ["databases", "queues"]);
+  assert.deepEqual(types(of("bindings", undefined)), ["databases", "metrics", "queues"]);
+  assert.deepEqual(types(undefined), ["databases", "metrics", "queues"]);
 });

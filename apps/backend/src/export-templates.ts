@@ -2,6 +2,7 @@
 import {
   type APIServiceExportTemplate,
   crdNameOf,
+  serviceBackupsAnnotation,
   serviceTypeLabel,
   type TemplateReference,
 } from "@klutch/api";
@@ -112,10 +113,14 @@ export class ExportTemplates {
     });
   }
 
-  /** Types of the data services whose instances are offered in the API group, sorted, each once. */
-  serviceTypes(group: string): readonly string[] {
+  /** Types of the data services whose instances are offered in the API group and can be named by the template's kind; sorted, each once. */
+  serviceTypes(group: string, template: APIServiceExportTemplate | undefined): readonly string[] {
+    const backupsOf = (one: APIServiceExportTemplate | undefined): string | undefined =>
+      one?.metadata.annotations?.[serviceBackupsAnnotation];
+    const needsBackups = backupsOf(template) === "needed";
     const labels = [...this.#templates.list()]
       .filter(({ spec }) => (spec.APIServiceSelector.group ?? "") === group)
+      .filter((one) => !needsBackups || backupsOf(one) !== "none")
       .map(({ metadata }) => metadata.labels?.[serviceTypeLabel]);
     return [...new Set(labels.filter((type) => type !== undefined))].toSorted();
   }

@@ -4,6 +4,7 @@ import {
   type APIServiceExportTemplate,
   hiddenFieldsAnnotation,
   serviceTitleAnnotation,
+  serviceBackupsAnnotation,
   serviceTypeFieldAnnotation,
   serviceTypeLabel,
 } from "@klutch/api";
@@ -90,6 +91,10 @@ test("labels and annotations of the template say which data service the API belo
   });
   const field = (path: string): object => ({ annotations: { [serviceTypeFieldAnnotation]: path } });
   assert.deepEqual(serviceOf(field("spec.type")), { kind: "shared", types: ["mariadb", "postgresql"] });
+  const without = { ...annotations, [serviceBackupsAnnotation]: "none" };
+  assert.partialDeepStrictEqual(serviceOf({ labels, annotations: without }), { isWithoutBackups: true });
+  const needing = { [serviceTypeFieldAnnotation]: "spec.type", [serviceBackupsAnnotation]: "needed" };
+  assert.partialDeepStrictEqual(serviceOf({ annotations: needing }), { kind: "shared", needsBackups: true });
   // A field without a list of values, or one that does not exist, belongs to all services.
   for (const path of ["spec.plan", "spec.nothing", "", "__proto__.x"])
     assert.deepEqual(serviceOf(field(path)), { kind: "shared", types: undefined }, path);

@@ -12,6 +12,7 @@ import {
   type ExportSnapshot,
   type InformerScope,
   type PermissionClaim,
+  serviceBackupsAnnotation,
   serviceTitleAnnotation,
   serviceTypeFieldAnnotation,
   serviceTypeLabel,
@@ -54,9 +55,16 @@ export type OfferedService =
       readonly type: string;
       /** Name for people. */
       readonly title: string;
+      /** Default false. */
+      readonly isWithoutBackups?: boolean | undefined;
     }
   /** A kind of all services, or of the listed types. */
-  | { readonly kind: "shared"; readonly types: readonly string[] | undefined };
+  | {
+      readonly kind: "shared";
+      readonly types: readonly string[] | undefined;
+      /** It is for services that have backups. Default false. */
+      readonly needsBackups?: boolean | undefined;
+    };
 
 /** A field that its schema describes, or that Crossplane adds for people. */
 export interface OfferedField {
@@ -137,15 +145,17 @@ function serviceOf(
   schema: unknown,
 ): { readonly service?: OfferedService } {
   const type = metadata.labels?.[serviceTypeLabel];
+  const backups = metadata.annotations?.[serviceBackupsAnnotation];
   if (type !== undefined && type !== "") {
     const title = displayName(metadata.annotations?.[serviceTitleAnnotation]) ?? type;
-    return { service: { kind: "own", type, title } };
+    return { service: { kind: "own", type, title, ...(backups === "none" && { isWithoutBackups: true }) } };
   }
   const field = metadata.annotations?.[serviceTypeFieldAnnotation];
   if (field === undefined) return {};
   const path = field.split(".").flatMap((name) => ["properties", name]);
   const types = listAt(schema, ...path, "enum").filter((value) => typeof value === "string");
-  return { service: { kind: "shared", types: types.length === 0 ? undefined : types } };
+  const taken = types.length === 0 ? undefined : types;
+  return { service: { kind: "shared", types: taken, ...(backups === "needed" && { needsBackups: true }) } };
 }
 
 /** Returns the place of a template. */

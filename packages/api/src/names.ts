@@ -162,6 +162,8 @@ export const serviceTypeLabel = "klutch.anynines.com/service-type";
 export const serviceTitleAnnotation = "klutch.anynines.com/service-title";
 /** Annotation on a template: the field of its kind, as `spec.serviceInstanceType`, that in app clusters accepts only types that templates offer. */
 export const serviceTypeFieldAnnotation = "klutch.anynines.com/service-type-field";
+/** Annotation beside `serviceTypeLabel`, `none`: the service has no backups; beside `serviceTypeFieldAnnotation`, `needed`: the kind is for services that have them. */
+export const serviceBackupsAnnotation = "klutch.anynines.com/service-backups";
 /** Annotation on a template and its exports: the field, as `spec.secretName`, with the name of the Secret that the operator of the kind makes. */
 export const secretNameFieldAnnotation = "klutch.anynines.com/secret-name-field";
 /** Annotation on a ServiceInstance: the address fields in its bindings' credentials, as JSON of its table's `credentials.connection`. */

@@ -65,6 +65,8 @@ export interface DataService extends Making {
   readonly others: readonly Making[];
   /** Claims may name Compositions that none of these is; the rules of services, plans and parameters are not for them. */
   readonly otherCompositions: boolean;
+  /** False: app clusters cannot make a Backup of its instances. */
+  readonly hasBackups: boolean;
   /** Description of the parameters. */
   readonly parametersAbout: string;
   /** Parameters of all backends. */

@@ -54,13 +54,15 @@ const needs = (generation: Generation, kind: string): string => {
 
 /** Returns the examples of one service: its instances, and for each way of making them a binding, a backup and a restore of the first one. */
 export function examplesOf(generation: Generation, service: DataService): readonly ExampleFile[] {
-  const { kind, examples, type } = service;
+  const { kind, examples, type, hasBackups } = service;
   const instances = examples.map(({ file, about, ...claim }) =>
     fileOf(generation, file, [`${about} ${needs(generation, kind)}`], { kind, ...claim }),
   );
   const [first] = examples;
   const shared =
-    first === undefined ? [] : sharedExamples({ generation, type, prefix: type, instance: first.name });
+    first === undefined
+      ? []
+      : sharedExamples({ generation, type, hasBackups, prefix: type, instance: first.name });
   return [
     ...instances,
     ...shared,
@@ -71,13 +73,13 @@ export function examplesOf(generation: Generation, service: DataService): readon
 /** Returns the examples of bindings, backups and restores, if such instances have them. */
 function otherExamples(
   generation: Generation,
-  { type, examples }: DataService,
+  { type, examples, hasBackups }: DataService,
   { composition, object }: Making,
 ): readonly ExampleFile[] {
   const instance = examples.find(({ spec }) => nameAt(spec) === composition)?.name;
   if (instance === undefined || object?.binding === undefined) return [];
   const way = composition.slice(0, -`-${type}`.length);
-  return sharedExamples({ generation, type, prefix: `${type}-${way}`, instance, way });
+  return sharedExamples({ generation, type, hasBackups, prefix: `${type}-${way}`, instance, way });
 }
 
 const nameAt = (spec: object): string | undefined => textAt(spec, "compositionRef", "name");
@@ -85,13 +87,14 @@ const nameAt = (spec: object): string | undefined => textAt(spec, "compositionRe
 function sharedExamples(options: {
   readonly generation: Generation;
   readonly type: string;
+  readonly hasBackups: boolean;
   /** Prefix of the files' names. */
   readonly prefix: string;
   readonly instance: string;
   /** Names the Compositions of claims that must name one. */
   readonly way?: string | undefined;
 }): readonly ExampleFile[] {
-  const { generation, type, prefix, instance, way } = options;
+  const { generation, type, hasBackups, prefix, instance, way } = options;
   const binding = `${instance}-app`;
   const backup = `${instance}-backup`;
   const made = (kind: string): object =>
@@ -101,16 +104,18 @@ function sharedExamples(options: {
     way === undefined
       ? `They arrive as the Secret \`${binding}-creds\` in the same namespace.`
       : "They arrive in the same namespace, as the Secret that `status.managed.credentials.name` names.";
+  const credentials = fileOf(
+    generation,
+    `${prefix}-binding`,
+    [
+      `Credentials for \`${instance}\`. ${arrives}`,
+      `Needs \`servicebindings.${generation.group}\` bound, with the permission claim on Secrets accepted.`,
+    ],
+    { kind: "ServiceBinding", name: binding, spec: { ...ofInstance, ...made("ServiceBinding") } },
+  );
+  if (!hasBackups) return [credentials];
   return [
-    fileOf(
-      generation,
-      `${prefix}-binding`,
-      [
-        `Credentials for \`${instance}\`. ${arrives}`,
-        `Needs \`servicebindings.${generation.group}\` bound, with the permission claim on Secrets accepted.`,
-      ],
-      { kind: "ServiceBinding", name: binding, spec: { ...ofInstance, ...made("ServiceBinding") } },
-    ),
+    credentials,
     fileOf(generation, `${prefix}-backup`, [`A backup of \`${instance}\`. ${needs(generation, "Backup")}`], {
       kind: "Backup",
       name: backup,

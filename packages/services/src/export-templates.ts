@@ -2,6 +2,7 @@
 import {
   hiddenFieldsAnnotation,
   type OfferingTemplate,
+  serviceBackupsAnnotation,
   serviceTitleAnnotation,
   serviceTypeFieldAnnotation,
   serviceTypeLabel,
@@ -60,19 +61,23 @@ function template(
 /** Returns the template that offers a service's instances. */
 export function instanceTemplate(
   generation: Generation,
-  { kind, type, title }: DataService,
+  { hasBackups, kind, type, title }: DataService,
 ): TemplateManifest {
-  const annotations = { [serviceTitleAnnotation]: title };
+  const backups = hasBackups ? {} : { [serviceBackupsAnnotation]: "none" };
+  const annotations = { ...backups, [serviceTitleAnnotation]: title };
   return template(generation, kind, { labels: { [serviceTypeLabel]: type }, annotations });
 }
+
+const needsBackups = { [serviceBackupsAnnotation]: "needed" };
 
 /** A kind of all services: app clusters are offered the types of those that are offered to them. */
 function sharedTemplate(
   generation: Generation,
   kind: string,
+  besides: Readonly<Record<string, string>>,
   more: Pick<OfferingTemplate["spec"], "permissionClaims"> = {},
 ): TemplateManifest {
-  const annotations = { [serviceTypeFieldAnnotation]: "spec.serviceInstanceType" };
+  const annotations = { ...besides, [serviceTypeFieldAnnotation]: "spec.serviceInstanceType" };
   return template(generation, kind, { annotations }, more);
 }
 
@@ -96,8 +101,8 @@ export function exportTemplatesOf(generation: Generation): readonly TemplateMani
   };
   return [
     ...services().map((service) => instanceTemplate(generation, service)),
-    sharedTemplate(generation, "ServiceBinding", { permissionClaims: [secrets] }),
-    sharedTemplate(generation, "Backup"),
-    sharedTemplate(generation, "Restore"),
+    sharedTemplate(generation, "ServiceBinding", {}, { permissionClaims: [secrets] }),
+    sharedTemplate(generation, "Backup", needsBackups),
+    sharedTemplate(generation, "Restore", needsBackups),
   ];
 }

@@ -24,7 +24,7 @@ const messageOf = ({ rule, message = rule }: Rule): string => message;
  */
 export function pageOf(generation: Generation, of: DataService, examples?: string): string {
   const service = serviceIn(generation, of);
-  const { title, about, kind, type, others, credentialKeys } = service;
+  const { title, about, hasBackups, kind, type, others, credentialKeys } = service;
   const { plural, group, version } = claimResource(kind, generation);
   const ways = [service, ...others];
   const titles = others.length === 0 ? ["at the broker"] : ways.map((way) => code(way.composition));
@@ -32,7 +32,7 @@ export function pageOf(generation: Generation, of: DataService, examples?: strin
 
 ${about}
 
-The claim is ${code(kind)}, served as ${code(`${plural}.${group}`)} (${version}). Bindings, backups and restores name it
+The claim is ${code(kind)}, served as ${code(`${plural}.${group}`)} (${version}). ${hasBackups ? "Bindings, backups and restores name it" : "It has no backups. Bindings name it"}
 with ${code(`serviceInstanceType: ${type}`)}. ${madeBy(generation, service)}
 
 ## Offerings and plans
@@ -62,11 +62,12 @@ function examplesFor(generation: Generation, of: DataService, folder: string | u
 const fenced = (yaml: string): string => `\`\`\`yaml\n${yaml}\`\`\``;
 
 /** Says who makes the instances of a service whose default is a broker or objects. */
-function madeBy({ machinery }: Generation, { type, object, composition, others }: DataService): string {
+function madeBy({ machinery }: Generation, service: DataService): string {
+  const { type, object, composition, others, hasBackups } = service;
+  const manager = ` and its\nbackup manager through ${code(backupConfigName(type))}; without them,`;
   const made =
     object === undefined
-      ? `The provider reaches its broker through the ProviderConfig ${code(providerConfigName(type))} and its
-backup manager through ${code(backupConfigName(type))}; without them, claims say so in their conditions.`
+      ? `The provider reaches its broker through the ProviderConfig ${code(providerConfigName(type))}${hasBackups ? manager : "; without it,"} claims say so in their conditions.`
       : `${code(composition)} makes objects in the cluster, by provider-kubernetes.`;
   const further = others.map((other) => {
     const name = `compositionRef: { name: ${other.composition} }`;

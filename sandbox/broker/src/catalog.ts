@@ -64,7 +64,7 @@ const prometheusWords: Words = {
   type: "prometheus",
   displayName: "Prometheus",
   description:
-    "Prometheus 2, a server for each instance, without Alertmanager, Grafana and Graphite exporter.",
+    "Prometheus 2, a server for each instance, without Alertmanager, Grafana, Graphite exporter and backups.",
   tags: ["prometheus", "metrics"],
 };
 const messagingWords: Words = {

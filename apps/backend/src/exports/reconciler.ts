@@ -15,7 +15,8 @@ export function createExportReconcile(context: ControllerContext): Reconcile {
     const { namespace = "", name = "", resourceVersion } = object.metadata;
     const { group, names } = object.spec;
     const template = exportTemplates.template(group, names.plural);
-    const plan = planExport(object, caches.crds.get(name), template, exportTemplates.serviceTypes(group));
+    const types = exportTemplates.serviceTypes(group, template);
+    const plan = planExport(object, caches.crds.get(name), template, types);
     if (plan.kind === "write") {
       const patch = guarded(plan.patch, resourceVersion);
       await client.mergePatch(apiServiceExports, { namespace, name }, patch, { signal });

@@ -136,7 +136,7 @@ async function exportOne(
         `no one with the right to bind ${name} has bound it for this app cluster: log in with kubectl bind as a person who has the verb bind on APIServiceExportTemplate ${keyOfRef(ref)}`,
       );
   }
-  const types = exportTemplates.serviceTypes(resource.group ?? "");
+  const types = exportTemplates.serviceTypes(resource.group ?? "", template);
   const scopes = { consumerScope, clusterScopedIsolation };
   const made = newExport({ namespace, name, crd, template, types, rejected, ...scopes });
   if ("problem" in made) return notReady("CRDInvalid", made.problem);

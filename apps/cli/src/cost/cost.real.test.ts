@@ -282,7 +282,7 @@ test("offers shows the prices of the plans that the schema of a kind allows, and
     spec: { APIServiceSelector: { group: things.group, resource: things.plural } },
   });
   const wide = await run(["offers", "-o", "wide"]);
-  assert.match(wide.out, /^API .* CLUSTERS +PRICE +REGIONS +PROBLEM$/m);
+  assert.match(wide.out, /^API .* CLUSTERS +PRICE +REGIONS +BACKUPS +PROBLEM$/m);
   assert.match(wide.out, /^things\.example\.org .* small 365\.00 EUR \(pg\)/m);
   assert.match((await run(["offers", "-o", "json"])).out, /"price": "small 365\.00 EUR \(pg\)"/);
   assert.doesNotMatch((await run(["offers"])).out, /PRICE|365/);

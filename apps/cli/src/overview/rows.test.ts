@@ -177,6 +177,20 @@ test("an offer that is not valid comes first, with its reason", () => {
   );
 });
 
+test("an offer says whether its service has backups, and one of no service does not", () => {
+  const of = (metadata: object): unknown => {
+    const spec = { APIServiceSelector: { group: "example.org", resource: "things" } };
+    const [row] = offerRows([
+      { metadata: { name: "things", ...metadata }, spec } as APIServiceExportTemplate,
+    ]);
+    return row?.fields["backups"];
+  };
+  const labels = { "klutch.anynines.com/service-type": "things" };
+  assert.equal(of({}), "-");
+  assert.equal(of({ labels }), "yes");
+  assert.equal(of({ labels, annotations: { "klutch.anynines.com/service-backups": "none" } }), "none");
+});
+
 test("top counts claims, those that are not ready and those with errors, and sorts by the asked column", () => {
   const claim = (namespace: string, ...conditions: readonly object[]): DynamicObject => ({
     apiVersion: "v1",

@@ -9,6 +9,7 @@ import {
   klutchVersion,
   parseClusterBinding,
   plainText,
+  serviceBackupsAnnotation,
   serviceTypeLabel,
   type Tenant,
   tenantName,
@@ -109,6 +110,7 @@ export const offerColumns: readonly Column[] = [
   { field: "clusters", title: "CLUSTERS" },
   { field: "price", title: "PRICE", isWide: true },
   { field: "regions", title: "REGIONS", isWide: true },
+  { field: "backups", title: "BACKUPS", isWide: true },
   { field: "problem", title: "PROBLEM" },
 ];
 
@@ -136,11 +138,18 @@ export function offerRows(
         clusters: status?.boundClusters ?? 0,
         price: priceText(pricesOf(crdNameOf(spec.APIServiceSelector))),
         regions: regionText(regionsOf(metadata.labels?.[serviceTypeLabel] ?? "")),
+        backups: backupText(metadata),
         problem: problem === undefined ? "" : problemText(problem),
       },
     };
   });
   return sorted(rows, (row) => String(row.fields["api"]));
+}
+
+/** Returns whether the service of a template has backups; `-` for a template of no service. */
+function backupText({ annotations, labels }: APIServiceExportTemplate["metadata"]): string {
+  if (labels?.[serviceTypeLabel] === undefined) return "-";
+  return annotations?.[serviceBackupsAnnotation] === "none" ? "none" : "yes";
 }
 
 export const topColumns: readonly Column[] = [

@@ -28,6 +28,7 @@ export function dataServiceOf(table: ServiceTable): DataService {
       ...Object.fromEntries(table.fields.map(({ name, schema }) => [name, { json: schema }])),
     },
     otherCompositions: table.otherCompositions,
+    hasBackups: table.backups,
     others: table.backends.filter((one) => one !== backend).map((one) => makingOf(table, one)),
     ...(table.columns.length === 0
       ? {}

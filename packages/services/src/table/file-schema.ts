@@ -46,6 +46,7 @@ interface TableSpec {
   readonly credentials: CredentialsTable;
   readonly sizes?: readonly Size[] | undefined;
   readonly otherCompositions?: boolean | undefined;
+  readonly backups?: boolean | undefined;
   readonly parametersAbout?: string | undefined;
   readonly parameters?: readonly FileParameter[] | undefined;
   readonly columns?: readonly Column[] | undefined;
@@ -180,6 +181,7 @@ export const tableFile: Schema<TableFile> = object({
     {
       sizes: list(object({ word })),
       otherCompositions: boolean(),
+      backups: boolean(),
       parametersAbout: line(),
       parameters: list(object({ name: camelCase, about: line(), schema: anyObject(), to: map(anyValue()) }), {
         maxItems: 200,

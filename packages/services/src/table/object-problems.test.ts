@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { serviceBackupsAnnotation } from "@klutch/api";
 import { parsePlacedYaml } from "@klutch/kube";
-import { generations } from "../generation.ts";
+import { instanceTemplate } from "../export-templates.ts";
+import { generations, legacy } from "../generation.ts";
+import { examplesOf } from "../examples.ts";
+import { pageOf } from "../page.ts";
 import { manifestsOf } from "../render/manifests.ts";
 import { faultsOf, replaced, tableHead } from "../testing/table-text.ts";
+import { dataServiceOf } from "./data-service-of.ts";
 import { readTable } from "./read-table.ts";
 
 /** A small table that is right, with a second backend of objects. */
@@ -181,3 +186,35 @@ for (const [what, piece, by, fault] of cases)
     const found = faultsOf(replaced(small, piece, by));
     assert.ok(found.includes(`example.yaml:${fault}`), found.join("\n"));
   });
+
+test("a service without backups says so on its template and its page, and has no examples of them", () => {
+  const text = replaced(small, "  sizes:", "  backups: false\n  sizes:");
+  const described = (table: string): readonly string[] => {
+    const found = readTable(parsePlacedYaml(table)).table;
+    assert.ok(found !== undefined, faultsOf(table).join("\n"));
+    const service = dataServiceOf({ ...found, examples: [example] });
+    const { annotations = {} } = instanceTemplate(legacy, service).metadata;
+    const page = pageOf(legacy, service);
+    const files = examplesOf(legacy, service).map(({ name }) => name);
+    const naming = /[^.]*name it\n/.exec(page)?.[0].trim() ?? "";
+    return [annotations[serviceBackupsAnnotation] ?? "", naming, ...files];
+  };
+  const example = { file: "one", about: "One.", name: "one", spec: {} };
+  assert.deepEqual(described(text), ["none", "Bindings name it", "one", "example-binding"]);
+  assert.deepEqual(described(small), [
+    "",
+    "Bindings, backups and restores name it",
+    "one",
+    "example-binding",
+    "example-backup",
+    "example-restore",
+  ]);
+  const contradicts = replaced(
+    text,
+    "        binding:\n",
+    "        backup: { manifest: { apiVersion: example.org/v1, kind: Copy }, ready: object.status.ready }\n        binding:\n",
+  );
+  assert.deepEqual(faultsOf(contradicts), [
+    "example.yaml:30: spec.backends[1].object.backup: is set, expected nothing, because spec.backups is false",
+  ]);
+});

@@ -110,7 +110,7 @@ const cases: readonly (readonly [what: string, piece: string, by: string, fault:
     "an unknown field",
     "  title: Example",
     "  titel: Example",
-    '5: spec.titel: is "Example", expected one of the fields about, backends, claim, columns, credentials, examples, otherCompositions, parameters, parametersAbout, sizes, title',
+    '5: spec.titel: is "Example", expected one of the fields about, backends, backups, claim, columns, credentials, examples, otherCompositions, parameters, parametersAbout, sizes, title',
   ],
   [
     "a backend that makes nothing",

@@ -59,6 +59,7 @@ function problemsIn(value: unknown, others: readonly OtherService[]): readonly P
     ...targetProblems(spec),
     ...doubles(spec),
     ...withoutPlans(spec),
+    ...deniedBackups(spec),
     ...wrongPrices(spec),
     ...wrongReferences(spec),
     ...takenNames(value, others),
@@ -73,6 +74,20 @@ function withoutPlans(spec: unknown): readonly Problem[] {
     const expected = "at least one plan that is not retired";
     return isUseless ? [{ field: `spec.backends[${index}].plans`, value: "all retired", expected }] : [];
   });
+}
+
+/** Lists objects for backups of a service that says that it has none. */
+function deniedBackups(spec: unknown): readonly Problem[] {
+  if (recordAt(spec)["backups"] !== false) return [];
+  return listAt(spec, "backends").flatMap((backend, index) =>
+    ["backup", "restore"]
+      .filter((part) => recordAt(backend, "object")[part] !== undefined)
+      .map((part) => ({
+        field: `spec.backends[${index}].object.${part}`,
+        value: "set",
+        expected: "nothing, because spec.backups is false",
+      })),
+  );
 }
 
 function wrongPrices(spec: unknown): readonly Problem[] {
@@ -131,6 +146,7 @@ function tableOf({ metadata, spec }: TableFile): ServiceTable {
     sizes: spec.sizes ?? [],
     backends: spec.backends,
     otherCompositions: spec.otherCompositions ?? false,
+    backups: spec.backups ?? true,
     parametersAbout: spec.parametersAbout ?? `Settings of ${spec.title}.`,
     parameters: (spec.parameters ?? []).map(parameterOf),
     credentials: spec.credentials,

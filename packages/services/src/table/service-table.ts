@@ -144,6 +144,8 @@ export interface ServiceTable {
   readonly backends: readonly Backend[];
   /** A claim may name a Composition that is not of this table; its rules are then the Composition's own affair. */
   readonly otherCompositions: boolean;
+  /** False: there are no backups of its instances. */
+  readonly backups: boolean;
   readonly parametersAbout: string;
   readonly parameters: readonly Parameter[];
   readonly credentials: CredentialsTable;

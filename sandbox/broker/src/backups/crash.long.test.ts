@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { onDemandServices } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
+import { plans } from "../catalog.ts";
+import type { Credentials } from "../drivers/driver.ts";
 import { type BrokerProcess, leftIn, startProcess } from "../testing/crash.ts";
-import { databaseOf, login, nano, query, startFixture } from "../testing/fixture.ts";
+import { databaseOf, login, nano, place, query, startFixture } from "../testing/fixture.ts";
+import { serviceData } from "../testing/service-data.ts";
 import type { BrokerConfig } from "../config.ts";
 
 /** The server, and a broker that makes instances and bindings; those with backups are processes that die. */
@@ -28,22 +32,27 @@ async function scene(id: string): Promise<{
   return { uri, config: { ...fixture.config, backups }, left: () => leftIn(folder, fixture.adminUrl) };
 }
 
+/** Milliseconds for what waits for a server to start. */
+const timeoutMs = 200_000;
+
 /** States of all backups, once none is open. */
 async function backupsOf({ manager }: BrokerProcess, id: string): Promise<readonly string[]> {
   let states: readonly string[] = [];
-  await waitFor("the backups to end", async () => {
+  const areEnded = async (): Promise<boolean> => {
     states = (await manager.listBackups(id)).map(({ state }) => state);
     return !states.some((state) => state === "queued" || state === "running");
-  });
+  };
+  await waitFor("the backups to end", areEnded, { timeoutMs });
   return states;
 }
 
 async function restoresOf({ manager }: BrokerProcess, id: string): Promise<readonly string[]> {
   let states: readonly string[] = [];
-  await waitFor("the restores to end", async () => {
+  const areEnded = async (): Promise<boolean> => {
     states = (await manager.listRestores(id)).map(({ state }) => state);
     return !states.some((state) => state === "queued" || state === "running");
-  });
+  };
+  await waitFor("the restores to end", areEnded, { timeoutMs });
   return states;
 }
 
@@ -204,3 +213,74 @@ async function sessionsOfDumps(database: string): Promise<void> {
     return Array.isArray(found) && found.length > 0;
   });
 }
+
+/** Ends a broker at a step of what it takes up by itself; it may end before it serves. */
+async function crashInTakenUp(config: BrokerConfig, step: string): Promise<void> {
+  const broker = await startProcess(config, step).catch(() => undefined);
+  await broker?.ended;
+  await broker?.[Symbol.asyncDispose]();
+}
+
+/** Waits for an operation at the broker; its first server may have to be built. */
+async function finished({ osb }: BrokerProcess, instanceId: string): Promise<void> {
+  const isDone = async (): Promise<boolean> => {
+    const { state, description } = await osb.lastOperation({ instanceId });
+    assert.notEqual(state, "failed", description);
+    return state === "succeeded";
+  };
+  await waitFor(`the operation on ${instanceId}`, isDone, { timeoutMs });
+}
+
+for (const [type, { plan: planName, add, remove, names }] of Object.entries(serviceData))
+  test(`${type}: killed in a backup and twice in its restore, destroyed data are back exactly, once, at the same credentials`, async () => {
+    const folder = join(root, type, "backups");
+    const dataFolder = join(root, type, "servers");
+    const backups = { folder, retention: { days: 14, minCount: 3 } };
+    const services = onDemandServices.filter((one) => one === type);
+    const config: BrokerConfig = { ...fixture.config, backups, dataFolder, services };
+    const { id: planId = "", serviceId = "" } = plans.find(({ name }) => name === planName) ?? {};
+    const ids = { serviceId, planId, instanceId: type };
+    const provision = async (broker: BrokerProcess): Promise<Credentials> => {
+      await broker.osb.provision({ ...ids, ...place });
+      await finished(broker, type);
+      const outcome = await broker.osb.bind({ ...ids, bindingId: `${type}-1` });
+      assert.ok(outcome.kind === "done" && outcome.credentials !== undefined);
+      for (const name of ["a", "b"]) await add(outcome.credentials, name);
+      return outcome.credentials;
+    };
+    const backUpOnly = ({ manager }: BrokerProcess): Promise<unknown> => manager.createBackup(type);
+    const credentials = await crash(config, "backup written", provision, backUpOnly);
+    const destroy = async (broker: BrokerProcess): Promise<number> => {
+      assert.deepEqual(await backupsOf(broker, type), ["done"]);
+      await waitFor("the data", () => names(credentials).catch(() => undefined), { timeoutMs });
+      await remove(credentials, "a");
+      await add(credentials, "newer");
+      return (await broker.manager.listBackups(type))[0]?.id ?? 0;
+    };
+    const backupId = await crash(config, "restore staged", destroy, ({ manager }, made) =>
+      manager.createRestore({ instanceId: type, backupId: made }),
+    );
+    await crashInTakenUp(config, "restore swapped");
+    await using broker = await startProcess(config);
+    assert.deepEqual(await restoresOf(broker, type), ["done"]);
+    assert.deepEqual((await broker.osb.fetchBinding(type, `${type}-1`)).credentials, credentials);
+    const read = (): Promise<readonly string[] | undefined> => names(credentials).catch(() => undefined);
+    assert.deepEqual(await waitFor("the data", read, { timeoutMs }), ["a", "b"]);
+    assert.deepEqual(await readdir(folder), [`${backupId}.backup`]);
+    for (const name of ["a", "b"]) await remove(credentials, name);
+    await broker.osb.unbind({ ...ids, bindingId: `${type}-1` });
+    await broker.osb.deprovision(ids);
+    const isGone = (): Promise<boolean> =>
+      broker.osb.lastOperation({ instanceId: type }).then(
+        () => false,
+        () => true,
+      );
+    await waitFor("the instance to be gone", isGone, { timeoutMs });
+    assert.deepEqual(await readdir(folder), []);
+    const left = await readdir(join(dataFolder, type)).catch(() => []);
+    // Programs that all instances of a service share stay.
+    assert.deepEqual(
+      left.filter((name) => name !== "programs"),
+      [],
+    );
+  });

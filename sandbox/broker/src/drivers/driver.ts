@@ -117,6 +117,8 @@ export interface ServerKind extends DriverKind {
   readonly patienceMs?: number | undefined;
   /** As of a driver. Default: backups are possible. */
   readonly obstacle?: string | undefined;
+  /** Exit code of a server that was asked to end. Default 0. */
+  readonly exitCode?: number | undefined;
   /** The server keeps sessions of logins that are gone, so it is restarted. Default: it ends them. */
   readonly unbindRestarts?: boolean | undefined;
   /** Makes empty data in `place.data`, an empty folder. A kind whose server starts on a dump puts it there; others leave that to `fill`. */

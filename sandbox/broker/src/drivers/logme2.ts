@@ -14,7 +14,6 @@ import { searchKind } from "./search.ts";
 import { readMessage, SyslogFault, SyslogFrames } from "./syslog.ts";
 
 const tlsPrefix = "opensearch-";
-const noun = "logs";
 /** Length of the messages in one request, and of those that wait before senders must. */
 const batchSize = 1024 * 1024;
 const mostWaiting = 16 * batchSize;
@@ -27,19 +26,22 @@ export function logme2Kind(
   obtain: () => Promise<OpensearchProgram>,
   now = (): Date => new Date(),
 ): ServerKind {
-  const search = searchKind(obtain, { noun, tlsPrefix });
+  const search = searchKind(obtain, tlsPrefix);
   return {
     ...search,
     type: "logme2",
     parameters: { ...javaParameters, ...tlsParameters(tlsPrefix) },
-    async initialise(place) {
-      await search.initialise(place);
+    async initialise(place, dump) {
+      await search.initialise(place, dump);
+      if (place.port === undefined) return;
       await makeServerFolder(join(place.home, syslogFolder));
       await using port = await portOf(place);
       await recordPort(place, port.port);
     },
     async open(place, spec) {
       const session = await search.open(place, spec);
+      // Senders reach no server that takes the data of a restore.
+      if (place.port === undefined) return session;
       return { ...session, [Symbol.asyncDispose]: await listen(place, now) };
     },
     async credentials({ home, port, reach: { host } }, { username, password }, authority) {

@@ -5,10 +5,15 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { connect } from "amqplib";
+import { writeOwn } from "@klutch/data-servers";
 import { isPortFree } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
+import { adminPasswordOf } from "../names.ts";
+import { damaged, dump, restore } from "../testing/dumps.ts";
 import {
   bindingOf,
   instanceOf,
@@ -16,8 +21,10 @@ import {
   messagingIn,
   openFolder,
   pidIn,
+  secretKey,
   textsOf,
 } from "../testing/servers.ts";
+import { pack } from "./archive.ts";
 import type { Credentials } from "./driver.ts";
 import { rabbitmqPatienceMs } from "./rabbitmq-server.ts";
 
@@ -163,6 +170,174 @@ test("a plan limits connections and queues", async () => {
   for (const connection of connections) await connection.close();
 });
 
+/** Returns what an application sees defined in its virtual host. */
+async function definedIn(credentials: Credentials): Promise<object> {
+  const host = new URL(secretOf(credentials)["protocols.amqp_ssl.uri"] ?? "").pathname;
+  const seen = async (part: string, ...fields: readonly string[]): Promise<readonly string[]> => {
+    const { status, text } = await ask(credentials, `/${part}${host}?columns=${fields.join(",")}`);
+    assert.equal(status, 200, text);
+    const all = JSON.parse(text) as readonly Readonly<Record<string, unknown>>[];
+    // The server lists fields in any order.
+    return all.map((each) => JSON.stringify(fields.map((field) => each[field]))).toSorted();
+  };
+  return {
+    exchanges: await seen("exchanges", "name", "type", "durable", "arguments"),
+    queues: await seen("queues", "name", "durable", "policy", "arguments"),
+    bindings: await seen("bindings", "source", "destination", "routing_key", "arguments"),
+    policies: await seen("policies", "name", "pattern", "definition", "priority"),
+  };
+}
+
+/** Makes an instance with exchanges, queues, bindings and a policy. */
+async function furnished(name: string) {
+  const { instance, binding, credentials } = await made(name);
+  const connection = await login(credentials);
+  const channel = await connection.createChannel();
+  await channel.assertExchange("orders", "topic");
+  await channel.assertExchange("audit", "fanout", { alternateExchange: "orders" });
+  await channel.assertQueue("lasting", { arguments: { "x-max-length": 5 } });
+  await channel.assertQueue("quorum", { arguments: { "x-queue-type": "quorum" } });
+  await channel.bindQueue("lasting", "orders", "a.#", { kind: "grüße" });
+  await channel.bindQueue("lasting", "amq.direct", "b");
+  await channel.bindExchange("audit", "orders", "#");
+  const { hostname, port } = new URL(secretOf(credentials)["http_api_uri"] ?? "");
+  const host = new URL(secretOf(credentials)["protocols.amqp_ssl.uri"] ?? "").pathname.slice(1);
+  const put = request({
+    host: hostname,
+    port,
+    method: "PUT",
+    path: `/api/policies/${host}/short`,
+    auth: `klutch:${adminPasswordOf("messaging", secretKey)}`,
+    ca: secretOf(credentials)["protocols.management.cacrt"],
+    headers: { "content-type": "application/json" },
+    agent: false,
+  }).end(JSON.stringify({ pattern: "^lasting$", definition: { "message-ttl": 600_000 } }));
+  const [answer] = (await once(put, "response")) as [IncomingMessage];
+  assert.equal(answer.statusCode, 201);
+  answer.resume();
+  return { instance, binding, credentials, connection, channel, host };
+}
+
+/** Returns a backup whose file is whole and which holds this text. */
+async function lie(text: string): Promise<Buffer> {
+  const to = new PassThrough();
+  const whole = buffer(to);
+  const copy = (inside: string): Promise<void> => writeOwn(join(inside, "definitions.json"), text);
+  await pack(folder.path, copy, to, AbortSignal.timeout(60_000));
+  return whole;
+}
+
+test("a restore brings back the definitions exactly, once; logins keep their passwords, and removed ones stay away", async () => {
+  const { instance, binding, credentials, connection, channel } = await furnished("back");
+  const theirs = await login((await made("beside")).credentials);
+  const beside = await theirs.createConfirmChannel();
+  await beside.assertQueue("theirs");
+  beside.sendToQueue("theirs", Buffer.from("of another instance"), { persistent: true });
+  await beside.waitForConfirms();
+  const leaver = bindingOf(instance, "back-2");
+  const left = await messaging.bind(leaver);
+  const before = await definedIn(credentials);
+  const whole = await dump(messaging, instance);
+  await channel.deleteQueue("lasting");
+  await channel.deleteExchange("audit");
+  await channel.assertExchange("audit", "direct");
+  await channel.assertQueue("newer");
+  assert.notDeepEqual(await definedIn(credentials), before);
+  await messaging.unbind(leaver);
+  const closed = once(connection, "close");
+  const options = { token: "token-1", bindings: [binding] };
+  await restore(messaging, instance, whole, options);
+  await closed;
+  assert.deepEqual(await messaging.credentials(binding), credentials);
+  assert.deepEqual(await definedIn(credentials), before);
+  await assert.rejects(login(left), /ACCESS.REFUSED/i);
+  const again = await login(credentials);
+  const used = await again.createConfirmChannel();
+  used.publish("orders", "a.b", Buffer.from("routed"));
+  await used.waitForConfirms();
+  const message = await waitFor("the message", () => used.get("lasting", { noAck: true }));
+  assert.equal(message.content.toString(), "routed");
+  const kept = await beside.get("theirs", { noAck: true });
+  assert.ok(kept !== false && kept.content.toString() === "of another instance");
+  await used.assertQueue("after");
+  await restore(messaging, instance, whole, options);
+  await used.checkQueue("after");
+  await again.close();
+  await theirs.close();
+});
+
+test("a damaged backup, and one that lies, are refused with words, and change nothing", async () => {
+  const { instance, binding, credentials, connection, channel, host } = await furnished("lied");
+  const other = (await made("victim")).credentials;
+  const whole = await dump(messaging, instance);
+  await channel.assertQueue("newer");
+  const [before, theirs] = [await definedIn(credentials), await definedIn(other)];
+  const refuses = async (token: string, given: Buffer, words: RegExp): Promise<void> => {
+    await assert.rejects(restore(messaging, instance, given, { token, bindings: [binding] }), words);
+    assert.deepEqual(await definedIn(credentials), before, token);
+    await channel.checkQueue("newer");
+  };
+  for (const [token, given] of damaged(whole))
+    await refuses(token, given, /the backup cannot be unpacked: .*tar/);
+  const empty = { exchanges: [], queues: [], bindings: [], policies: [], parameters: [] };
+  for (const [token, value, words] of [
+    ["list", { ...empty, queues: 1 }, /no definitions of a virtual host: no list queues/],
+    ["entry", { ...empty, queues: ["a"] }, /an entry of queues is no object/],
+    ["type", { ...empty, exchanges: [{ name: "a", type: "none", durable: true }] }, /RabbitMQ answered 400/],
+    [
+      "many",
+      { ...empty, queues: Array.from({ length: 60 }, (_, at) => ({ name: `q${at}`, durable: true })) },
+      /RabbitMQ answered 400/,
+    ],
+  ] as const)
+    await refuses(token, await lie(JSON.stringify(value)), words);
+  // Whatever it says, it fills this virtual host, keeps the limits of the plan, and makes no users.
+  const elsewhere = new URL(secretOf(other)["protocols.amqp_ssl.uri"] ?? "").pathname.slice(1);
+  const intruder = {
+    ...empty,
+    queues: [{ name: "intruder", vhost: elsewhere, durable: true, auto_delete: false, arguments: {} }],
+    parameters: [{ component: "vhost-limits", name: "limits", value: { "max-queues": 1000 } }],
+    users: [{ name: "mallory", password: "m", tags: "administrator" }],
+    vhosts: [{ name: "mallory" }],
+  };
+  await restore(messaging, instance, await lie(JSON.stringify(intruder)), {
+    token: "in",
+    bindings: [binding],
+  });
+  assert.deepEqual(await definedIn(other), theirs);
+  assert.match(JSON.stringify(await definedIn(credentials)), /intruder/);
+  const login2 = await login(credentials);
+  const limited = await login2.createChannel();
+  limited.on("error", () => undefined);
+  await assert.rejects(async () => {
+    for (let count = 0; count < 50; count++) await limited.assertQueue(`q${count}`);
+  }, /limit/i);
+  await assert.rejects(login(credentials, { host: "/mallory" }), refusedToOpen);
+  await login2.close();
+  assert.ok(host !== elsewhere);
+  connection.removeAllListeners("close");
+});
+
+test("a restore that ended in its middle is finished at the next start", async () => {
+  const { instance, binding, credentials, channel } = await furnished("middle");
+  const before = await definedIn(credentials);
+  const whole = await dump(messaging, instance);
+  await channel.assertQueue("newer");
+  const changed = await definedIn(credentials);
+  const stop = (at: string) => (step: string) => {
+    if (step === at) throw new Error(`stopped at ${at}`);
+  };
+  const halt = (token: string, step: string): Promise<void> =>
+    restore(messaging, instance, whole, { token, bindings: [binding], onStep: stop(step) });
+  await assert.rejects(halt("early", "restore staged"), /stopped at/);
+  await messaging.resume(instance);
+  assert.deepEqual(await definedIn(credentials), changed);
+  await assert.rejects(halt("late", "restore swapped"), /stopped at/);
+  assert.deepEqual(await definedIn(credentials), changed);
+  await messaging.resume(instance);
+  assert.deepEqual(await definedIn(credentials), before);
+});
+
 test("an instance that is dropped ends its connections, and the last one leaves no process, no port and no folder", async () => {
   const { credentials, instance } = await made("gone");
   const connection = await login(credentials);
@@ -176,8 +351,8 @@ test("an instance that is dropped ends its connections, and the last one leaves 
   await messaging.drop(instance, [bindingOf(instance, "gone-1")]);
   await closed;
   await stat(home);
-  for (const name of ["keys", "pair", "mine", "theirs", "limits"])
-    await messaging.drop(instanceOf(name, "messaging-single-nano-ssl"), []);
+  const others = ["keys", "pair", "mine", "theirs", "limits", "back", "beside", "lied", "victim", "middle"];
+  for (const name of others) await messaging.drop(instanceOf(name, "messaging-single-nano-ssl"), []);
   await assert.rejects(stat(root), { code: "ENOENT" });
   for (const part of ["amqp_ssl", "management"])
     assert.ok(await isPortFree(Number(secret[`protocols.${part}.port`]), "127.0.0.1"));

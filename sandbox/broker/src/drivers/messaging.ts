@@ -1,6 +1,7 @@
 /** RabbitMQ: each instance is a virtual host in one server, which runs while there are instances, and each binding a user. */
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Writable } from "node:stream";
 import * as dataServers from "@klutch/data-servers";
 import { type DebianPrograms, type ReservedPorts, reservePorts } from "@klutch/engines";
 import { planOf } from "../catalog.ts";
@@ -9,6 +10,7 @@ import type { Binding, Instance } from "../store.ts";
 import type { Credentials, Driver, DriverKind, Place, ServerSpec } from "./driver.ts";
 import { OwnServer } from "./own-server.ts";
 import type { OwnServersOptions } from "./own-servers.ts";
+import * as definitions from "./rabbitmq-definitions.ts";
 import { manage, rabbitmqKind, type RabbitPorts } from "./rabbitmq-server.ts";
 import { readRecord, recordedPorts, writeRecord } from "./record.ts";
 
@@ -20,6 +22,8 @@ export interface MessagingOptions extends Omit<OwnServersOptions, "kind"> {
 /** Folders below `root`, each with the record of a port. */
 const serverFolder = "server";
 const managementFolder = "management";
+/** Has a folder for each virtual host. */
+const hostsFolder = "hosts";
 const dataFolder = "data-first";
 /** The server's own limits are in its configuration. */
 const spec: ServerSpec = {
@@ -40,7 +44,7 @@ interface Running {
 /** Starts the server with the first instance, and removes it with the last one. */
 export class MessagingDriver implements Driver {
   readonly kind: DriverKind = { type: "messaging", parameters: {} };
-  readonly obstacle = "this broker makes no backups of messages";
+  readonly obstacle = undefined;
   readonly #options: MessagingOptions;
   readonly #queue = new dataServers.KeyedQueue();
   #running: Running | undefined;
@@ -52,11 +56,9 @@ export class MessagingDriver implements Driver {
   async ensure(instance: Instance): Promise<void> {
     await this.#exclusively(async () => {
       const { call } = await this.#server();
-      const host = namesOf(instance.id).database;
-      const { connectionLimit } = planOf(instance);
-      await call("PUT", `/vhosts/${host}`, {});
-      await call("PUT", `/vhost-limits/${host}/max-connections`, { value: connectionLimit });
-      await call("PUT", `/vhost-limits/${host}/max-queues`, { value: 2 * connectionLimit });
+      const host = this.#hostOf(instance);
+      await definitions.finishRestore(call, host);
+      await definitions.makeHost(call, host);
     });
   }
 
@@ -64,7 +66,11 @@ export class MessagingDriver implements Driver {
     await this.#exclusively(async () => {
       if ((await readRecord(this.#folder(serverFolder))) === undefined)
         throw new Error(`the data of instance ${instance.id} are gone: the RabbitMQ server has no folder`);
-      await this.#start();
+      const { server } = await this.#start();
+      const host = this.#hostOf(instance);
+      // Waits for the server only when a killed broker left such a restore.
+      if (await definitions.isRestoring(host))
+        await server.use(async () => definitions.finishRestore((await this.#server()).call, host));
     });
   }
 
@@ -73,7 +79,7 @@ export class MessagingDriver implements Driver {
       if ((await readRecord(this.#folder(serverFolder))) === undefined) return;
       const { call } = await this.#server();
       for (const { id } of bindings) await call("DELETE", `/users/${userOf(id)}`);
-      await call("DELETE", `/vhosts/${namesOf(instance.id).database}`);
+      await definitions.dropHost(call, this.#hostOf(instance));
       const left = JSON.parse(await call("GET", "/vhosts?columns=name")) as readonly {
         readonly name: string;
       }[];
@@ -84,13 +90,9 @@ export class MessagingDriver implements Driver {
   }
 
   async bind(binding: Binding): Promise<Credentials> {
-    const { username, password } = loginOf(binding, this.#options.secretKey);
-    const host = namesOf(binding.instanceId).database;
-    await this.#exclusively(async () => {
-      const { call } = await this.#server();
-      await call("PUT", `/users/${username}`, { password, tags: "management" });
-      await call("PUT", `/permissions/${host}/${username}`, { configure: ".*", write: ".*", read: ".*" });
-    });
+    await this.#exclusively(async () =>
+      definitions.admit((await this.#server()).call, binding, this.#options.secretKey),
+    );
     return this.credentials(binding);
   }
 
@@ -122,12 +124,21 @@ export class MessagingDriver implements Driver {
     };
   }
 
-  dump(): Promise<void> {
-    return Promise.reject(new Error("messages have no backups"));
+  async dump(instance: Instance, to: Writable, signal: AbortSignal): Promise<void> {
+    const { call } = await this.#exclusively(() => this.#server());
+    await definitions.backUpHost(call, this.#hostOf(instance), to, signal);
   }
 
-  restore(): Promise<void> {
-    return Promise.reject(new Error("messages have no backups"));
+  async restore(
+    instance: Instance,
+    bindings: readonly Binding[],
+    options: dataServers.postgres.RestoreOptions,
+  ): Promise<void> {
+    await this.#exclusively(async () => {
+      const { server, call } = await this.#server();
+      // Repeated when the server ends meanwhile.
+      await server.use(() => definitions.restoreHost(call, this.#hostOf(instance), bindings, options));
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -142,6 +153,17 @@ export class MessagingDriver implements Driver {
     return join(this.#root, name);
   }
 
+  #hostOf(instance: Instance): definitions.Host {
+    const name = namesOf(instance.id).database;
+    const home = join(this.#folder(hostsFolder), name);
+    return {
+      name,
+      home,
+      connectionLimit: planOf(instance).connectionLimit,
+      secretKey: this.#options.secretKey,
+    };
+  }
+
   #exclusively<T>(work: () => Promise<T>): Promise<T> {
     return this.#queue.run("server", work);
   }
@@ -152,7 +174,7 @@ export class MessagingDriver implements Driver {
     await server.whenUp();
     const call = (method: string, path: string, body?: object): Promise<string> =>
       manage(place, ports, method, path, body);
-    return { call };
+    return { call, server };
   }
 
   /** Starts the server, with data that count only once the records name their ports. Does not wait until it is up. */

@@ -16,9 +16,14 @@ const bindingRole = "binding";
 /** Folders below the server's own. */
 const configFolder = "config";
 const securityFolder = join(configFolder, "opensearch-security");
+const temporaryFolder = "tmp";
+/** Beside the data, because a backup in the making does not count as data. */
+const snapshotsFolder = "snapshots";
 const timeoutMs = 60_000;
 /** Java takes ten seconds on an idle machine. */
 export const opensearchPatienceMs = 240_000;
+/** Java's, when SIGTERM ended it in order. */
+export const opensearchExitCode = 143;
 /** MiB that Java takes besides the heap. */
 const besidesHeap = 256;
 const leastHeap = 256;
@@ -42,7 +47,8 @@ export function tlsParameters(prefix = ""): ParameterChecks {
 
 /** Makes the folders of an empty server, and the accounts with which it begins. */
 export async function initialiseOpensearch({ data, adminPassword }: Place): Promise<void> {
-  for (const folder of [configFolder, securityFolder, "tmp"]) await makeServerFolder(join(data, folder));
+  for (const folder of [configFolder, securityFolder, temporaryFolder])
+    await makeServerFolder(join(data, folder));
   for (const [file, content] of Object.entries(accountsOf(await bcrypt(adminPassword)))) {
     const meta = { type: file.replaceAll("_", ""), config_version: 2 };
     // JSON is YAML.
@@ -107,7 +113,7 @@ export async function launchOpensearch(
       // Half the time to start, and half the memory of the compiler.
       "-XX:TieredStopAtLevel=1",
       "-XX:-UsePerfData",
-      `-Djava.io.tmpdir=${join(place.data, "tmp")}`,
+      `-Djava.io.tmpdir=${join(place.data, temporaryFolder)}`,
       ...args,
       place.data,
     ],
@@ -138,7 +144,8 @@ export function whyNoMemory(heap: number, memoryMiB: number, available: number):
   return undefined;
 }
 
-function configOf({ port, reach, tls }: Place, { parameters }: ServerSpec, tlsPrefix: string): string {
+function configOf(place: Place, { parameters }: ServerSpec, tlsPrefix: string): string {
+  const { data, port, tls } = place;
   const files = (layer: string) => ({
     [`plugins.security.ssl.${layer}.pemcert_filepath`]: tls.certificate,
     [`plugins.security.ssl.${layer}.pemkey_filepath`]: tls.key,
@@ -147,8 +154,12 @@ function configOf({ port, reach, tls }: Place, { parameters }: ServerSpec, tlsPr
   return JSON.stringify({
     "cluster.name": "klutch",
     "discovery.type": "single-node",
-    "http.host": reach.listen,
-    "http.port": port,
+    "http.host": listenAt(place),
+    // A server that only the broker reaches takes any port, and writes which one.
+    "http.port": port ?? 0,
+    "node.portsfile": port === undefined,
+    "path.logs": join(data, temporaryFolder),
+    "path.repo": [snapshotsIn(place)],
     "transport.host": "127.0.0.1",
     "transport.port": 0,
     "node.processors": 1,
@@ -165,17 +176,35 @@ function configOf({ port, reach, tls }: Place, { parameters }: ServerSpec, tlsPr
   });
 }
 
-/** Calls the server as the broker, and returns the body of its answer. Throws when the server refuses; 404 is accepted for DELETE. */
+/** Returns the only folder in which the server may keep snapshots. */
+export function snapshotsIn({ home }: Place): string {
+  return join(home, snapshotsFolder);
+}
+
+const listenAt = ({ port, reach }: Place): string => (port === undefined ? "127.0.0.1" : reach.listen);
+
+async function portOf({ data, port }: Place): Promise<number> {
+  if (port !== undefined) return port;
+  const addresses = await readFile(join(data, temporaryFolder, "http.ports"), "utf8");
+  return Number(/:(\d+)\s*$/.exec(addresses)?.[1]);
+}
+
+/**
+ * Calls the server as the broker, and returns the body of its answer. Throws when the server refuses; 404 is accepted for DELETE. Default of
+ * `signal`: it aborts after a minute.
+ */
 export async function askOpensearch(
-  { adminPassword, port, reach, tls }: Place,
+  place: Place,
   method: string,
   path: string,
   body?: string | object,
+  signal: AbortSignal = AbortSignal.timeout(timeoutMs),
 ): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const { adminPassword, tls } = place;
   const sent = request({
-    host: reach.listen,
-    port,
+    host: listenAt(place),
+    port: await portOf(place),
     // The certificate is that of the address at which applications reach the server.
     checkServerIdentity: () => undefined,
     ca: await readIfThere(tls.authority),
@@ -183,7 +212,7 @@ export async function askOpensearch(
     path,
     auth: `${adminUser}:${adminPassword}`,
     headers: { "content-type": typeof body === "string" ? "application/x-ndjson" : "application/json" },
-    signal: AbortSignal.timeout(timeoutMs),
+    signal,
     agent: false,
   });
   const content = typeof body === "object" ? JSON.stringify(body) : body;
@@ -196,7 +225,7 @@ export async function askOpensearch(
 }
 
 /** Returns the session of a server that runs, whose bindings have all rights on its data. */
-export function opensearchSession(place: Place, refuseBackups: () => Promise<never>): Session {
+export function opensearchSession(place: Place): Omit<Session, "dump" | "fill"> {
   const users = "/_plugins/_security/api/internalusers";
   return {
     run: () => Promise.reject(new Error("OpenSearch has no commands of the broker")),
@@ -213,8 +242,6 @@ export function opensearchSession(place: Place, refuseBackups: () => Promise<nev
       const path = "/*,-.opendistro_security/_settings?expand_wildcards=all&allow_no_indices=true";
       await askOpensearch(place, "PUT", path, { "index.blocks.read_only_allow_delete": isFull || null });
     },
-    dump: refuseBackups,
-    fill: refuseBackups,
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }

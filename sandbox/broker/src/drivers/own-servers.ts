@@ -251,7 +251,8 @@ export class OwnServers implements Driver {
       for (const binding of bindings) await session.ensureLogin(this.#loginOf(binding));
     }
     await server.stop();
-    if ((await server.exited) !== 0) throw new Error("the server that took the backup did not end in order");
+    if ((await server.exited) !== (this.kind.exitCode ?? 0))
+      throw new Error("the server that took the backup did not end in order");
   }
 }
 

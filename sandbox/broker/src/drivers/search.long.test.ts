@@ -1,14 +1,18 @@
 /** OpenSearch as applications see it, by its HTTP API with the Secret's keys alone. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFile, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { isPortFree } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
+import { damaged, dump, restore } from "../testing/dumps.ts";
 import { bindingOf, instanceOf, memoryMiBOf, openFolder, pidIn, serversOf } from "../testing/servers.ts";
+import { copyChanging, pack, unpack } from "./archive.ts";
 import type { Credentials } from "./driver.ts";
 
 await using stack = new AsyncDisposableStack();
@@ -163,6 +167,127 @@ test("while the disk is full, a login reads and deletes and writes nothing", asy
   await search.serverOf("mine").use((session) => session.setFull(false));
   assert.equal(await write(), 201);
   assert.equal((await ask(second, "DELETE", "/books/_doc/2?refresh=true")).status, 200);
+});
+
+type Part = Readonly<Record<string, unknown>>;
+
+/** Returns all that a binding can see of its instance. */
+async function contentOf(credentials: Credentials): Promise<Part> {
+  const answered = async (path: string): Promise<Part> => {
+    const { status, text } = await ask(credentials, "GET", path);
+    assert.equal(status, 200, `${path}: ${text}`);
+    return JSON.parse(text) as Part;
+  };
+  const all = Object.entries(await answered("/*?expand_wildcards=all&flat_settings=true"));
+  const indices = all.filter(([name]) => name !== ".opendistro_security");
+  const found = await answered(
+    "/*/_search?expand_wildcards=open,hidden&version=true&seq_no_primary_term=true",
+  );
+  const { hits } = found["hits"] as { readonly hits: readonly Part[] };
+  return {
+    indices: Object.fromEntries(
+      indices.map(([name, index]) => {
+        const { settings, ...others } = index as { readonly settings: Part };
+        // An index that is restored is another one with the same content.
+        const kept = Object.entries(settings).filter(([key]) => !key.endsWith("uuid"));
+        return [name, { ...others, settings: Object.fromEntries(kept) }];
+      }),
+    ),
+    documents: hits.map((hit) => JSON.stringify(hit)).toSorted(),
+    streams: await answered("/_data_stream?expand_wildcards=all"),
+    templates: [await answered("/_component_template"), await answered("/_index_template")],
+    old: await answered("/_template"),
+  };
+}
+
+/** Changes a backup as someone would who has its file, and can also make its checksum. */
+async function changed(whole: Buffer, change: (folder: string) => Promise<void>): Promise<Buffer> {
+  const forged = await mkdtemp(join(folder.path, "forged-"));
+  const unpacked = join(forged, "unpacked");
+  await mkdir(unpacked, { mode: 0o777 });
+  const signal = AbortSignal.timeout(60_000);
+  await unpack(unpacked, { open: () => Readable.from([whole]), signal });
+  await change(unpacked);
+  const to = new PassThrough();
+  const packed = buffer(to);
+  await pack(forged, (inside) => copyChanging(unpacked, join(inside, "."), ""), to, signal);
+  return packed;
+}
+
+test("a restore brings back exactly what was backed up, once; a backup that is damaged or lies is refused and changes nothing", async (t) => {
+  const use = async (method: string, path: string, body?: object): Promise<void> => {
+    const { status, text } = await ask(second, method, path, body);
+    assert.ok(status === 200 || status === 201, `${method} ${path}: ${status} ${text}`);
+  };
+  const mappings = { properties: { title: { type: "keyword" }, at: { type: "date" } } };
+  await use("PUT", "/_component_template/base", { template: { settings: { number_of_replicas: 0 } } });
+  await use("PUT", "/_index_template/streams", {
+    index_patterns: ["stream-*"],
+    data_stream: {},
+    composed_of: ["base"],
+  });
+  await use("PUT", "/_template/old%20one", { index_patterns: ["old-*"], settings: { number_of_shards: 2 } });
+  await use("PUT", "/shelf", {
+    mappings,
+    settings: { number_of_replicas: 0, refresh_interval: "7s" },
+    aliases: { named: { filter: { term: { title: "a" } } } },
+  });
+  for (const title of ["a", "b"])
+    await use("PUT", `/shelf/_doc/${title}?refresh=true`, { title, at: "2026-11-29" });
+  await use("PUT", "/shelf/_doc/a?refresh=true", { title: "a", at: "2026-11-30" });
+  await use("PUT", "/.hidden", { settings: { "index.hidden": true } });
+  await use("PUT", "/closed");
+  await use("POST", "/closed/_close");
+  await use("POST", "/stream-one/_doc?refresh=true", { "@timestamp": "2026-11-29", title: "streamed" });
+  const before = await contentOf(second);
+  const beside = await contentOf(other);
+  const whole = await dump(search, mine);
+  t.diagnostic(`a backup has ${whole.length} bytes`);
+  assert.deepEqual(await contentOf(second), before, "a backup leaves nothing");
+  await use("DELETE", "/books");
+  await use("PUT", "/shelf/_doc/a?refresh=true", { title: "changed" });
+  await use("DELETE", "/shelf/_alias/named");
+  await use("PUT", "/newer");
+  await use("DELETE", "/_data_stream/stream-one");
+  await use("DELETE", "/_index_template/streams");
+  await use("PUT", "/_template/newer", { index_patterns: ["newer"] });
+  const later = await contentOf(second);
+  const binding = bindingOf(mine, "mine-2");
+
+  for (const [token, lie] of damaged(whole))
+    await assert.rejects(restore(search, mine, lie, { token }), /the backup cannot be unpacked: .*tar/);
+  const greedy = [["/_plugins/_security/api/internalusers/mallory", { password: "m" }]];
+  const intruding = await changed(whole, (inside) =>
+    writeFile(join(inside, "templates.json"), JSON.stringify(greedy)),
+  );
+  await assert.rejects(
+    restore(search, mine, intruding, { token: "lie" }),
+    /something else among its templates/,
+  );
+  const lacking = await changed(whole, async (inside) => {
+    const names = await readdir(inside, { recursive: true });
+    const blobs = names.filter((name) => /\/__[^/]+$/.test(name));
+    assert.ok(blobs.length > 0, names.join(" "));
+    for (const name of blobs) await rm(join(inside, name));
+  });
+  await assert.rejects(restore(search, mine, lacking, { token: "lacking" }), /shards are damaged/);
+  assert.deepEqual(await contentOf(second), later);
+
+  const began = performance.now();
+  await restore(search, mine, whole, { token: "token-1", bindings: [binding] });
+  t.diagnostic(`restored after ${Math.round(performance.now() - began)} ms`);
+  assert.deepEqual(await search.credentials(binding), second);
+  assert.deepEqual(await contentOf(second), before);
+  assert.equal((await ask(first, "GET", "/")).status, 401, "a login that was removed stays away");
+  assert.deepEqual(await contentOf(other), beside);
+  await use("PUT", "/after");
+  await restore(search, mine, whole, { token: "token-1", bindings: [binding] });
+  await use("GET", "/after");
+  await use("DELETE", "/after");
+  const names = (await readdir(search.homeOf("mine"))).filter((name) =>
+    /^(?:data-|dump|fill|snap)/.test(name),
+  );
+  assert.deepEqual(names, ["data-token-1"]);
 });
 
 test("a heap that the plan has no memory for is refused with what would be right, and the parameter can be taken back", async () => {

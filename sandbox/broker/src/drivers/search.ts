@@ -6,37 +6,33 @@ import {
   initialiseOpensearch,
   javaParameters,
   launchOpensearch,
+  opensearchExitCode,
   opensearchPatienceMs,
   opensearchSession,
   tlsParameters,
 } from "./opensearch-server.ts";
+import { dumpOpensearch, fillOpensearch, unpackOpensearch } from "./opensearch-snapshots.ts";
 
-/** Sets how another service uses these servers. */
-export interface SearchOptions {
-  /** Names the content of instances in messages. */
-  readonly noun: string;
-  /** Beginning of the names of parameters of TLS. */
-  readonly tlsPrefix: string;
-}
-
-/** Returns the kind whose program `obtain` finds, or fetches when the first instance needs it. */
-export function searchKind(
-  obtain: () => Promise<OpensearchProgram>,
-  { noun, tlsPrefix }: SearchOptions = { noun: "search engines", tlsPrefix: "" },
-): ServerKind {
-  const refuseBackups = (): Promise<never> => Promise.reject(new Error(`${noun} have no backups`));
+/** Returns the kind whose program `obtain` finds, or fetches when the first instance needs it. Names of its parameters of TLS begin with `tlsPrefix`. */
+export function searchKind(obtain: () => Promise<OpensearchProgram>, tlsPrefix = ""): ServerKind {
   return {
     type: "search",
     program: "OpenSearch",
     patienceMs: opensearchPatienceMs,
     parameters: { ...javaParameters, ...tlsParameters(tlsPrefix) },
-    obstacle: `this broker makes no backups of ${noun}; keep a copy where they come from`,
-    async initialise(place) {
+    exitCode: opensearchExitCode,
+    async initialise(place, dump) {
       await obtain();
       await initialiseOpensearch(place);
+      if (dump !== undefined) await unpackOpensearch(place, dump);
     },
     launch: async (place, spec) => launchOpensearch(place, spec, await obtain(), tlsPrefix),
-    open: (place) => Promise.resolve(opensearchSession(place, refuseBackups)),
+    open: (place) =>
+      Promise.resolve({
+        ...opensearchSession(place),
+        dump: (to, signal) => dumpOpensearch(place, to, signal),
+        fill: (dump) => fillOpensearch(place, dump),
+      }),
     credentials({ port, reach: { host } }, { username, password }, authority) {
       const url = `https://${hostInUrl(host)}:${port}`;
       return { cacrt: authority, host: [url], hosts: [host], password, port, scheme: "https", username };

@@ -31,6 +31,8 @@ export async function startProcess(config: BrokerConfig, crashAt = ""): Promise<
       BROKER_PASSWORD: config.password,
       BROKER_SECRET_KEY: config.secretKey,
       BROKER_BACKUP_FOLDER: config.backups?.folder,
+      BROKER_DATA_FOLDER: config.dataFolder,
+      BROKER_SERVICES: config.services?.join(","),
       BROKER_POSTGRES_PROGRAMS: config.postgresPrograms,
       BROKER_POSTGRES_LIBRARIES: config.postgresLibraries,
     },

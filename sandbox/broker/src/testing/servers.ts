@@ -24,6 +24,9 @@ export async function openFolder(): Promise<{ readonly path: string } & AsyncDis
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
+/** The broker's key, of which all passwords follow. */
+export const secretKey = "0123456789abcdef0123456789abcdef";
+
 /** The drivers of servers in a folder; disposing ends all servers at once, as a crash would. */
 export interface TestServers extends AsyncDisposable {
   readonly mariadb: OwnServers;
@@ -38,7 +41,7 @@ export async function serversIn(
 ): Promise<TestServers> {
   const drivers = await openServers({
     folder: join(folder, "servers"),
-    secretKey: "0123456789abcdef0123456789abcdef",
+    secretKey,
     logger: options.logger ?? silentLogger,
     diskEveryMs: options.diskEveryMs,
   });
@@ -60,7 +63,7 @@ export async function serversIn(
 export async function serversOf(folder: string, type: OnDemandService): Promise<OwnServers> {
   const drivers = await openServers({
     folder: join(folder, "servers"),
-    secretKey: "0123456789abcdef0123456789abcdef",
+    secretKey,
     logger: silentLogger,
     diskEveryMs: 200,
     services: [type],
@@ -74,7 +77,7 @@ export async function serversOf(folder: string, type: OnDemandService): Promise<
 export async function messagingIn(folder: string): Promise<MessagingDriver> {
   const [driver] = await openMessaging({
     folder: join(folder, "servers"),
-    secretKey: "0123456789abcdef0123456789abcdef",
+    secretKey,
     logger: silentLogger,
     services: ["messaging"],
   });

@@ -40,6 +40,20 @@ test("a shared kind belongs only to services whose type it takes, and to none of
   ]);
 });
 
+test("kinds that need backups belong to no service without them, and are not part of the whole of it", () => {
+  const metrics = { kind: "own", type: "metrics", title: "Metrics", isWithoutBackups: true } as const;
+  const needing = postgresql.map((offer) =>
+    ["Backup", "Restore"].includes(offer.kind)
+      ? serviceOffer(offer.kind, { kind: "shared", types: undefined, needsBackups: true })
+      : offer,
+  );
+  assert.deepEqual(shownOf([serviceOffer("MetricsInstance", metrics), ...needing]), [
+    ["Metrics", "MetricsInstance"],
+    ["PostgreSQL", "PostgresqlInstance Backup Restore"],
+    ["For Metrics and PostgreSQL", "ServiceBinding"],
+  ]);
+});
+
 test("one service in two API groups is two services with different names", () => {
   const second = postgresql.map((offer) => ({ ...offer, group: "m.anynines.com" }));
   assert.deepEqual(

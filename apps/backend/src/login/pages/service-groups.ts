@@ -36,7 +36,11 @@ export function servicesOf(offers: readonly OfferedApi[]): readonly ServiceGroup
   const services = [...found].map(([id, { type, title, group }]): ServiceGroup => {
     const ofGroup = sorted.filter((one) => one.group === group);
     const own = ofGroup.filter(({ service }) => service?.kind === "own" && service.type === type);
-    const shared = ofGroup.filter(({ service }) => service?.kind === "shared" && takes(service.types, type));
+    const hasBackups = !own.some(({ service }) => service?.kind === "own" && service.isWithoutBackups);
+    const shared = ofGroup.filter(
+      ({ service }) =>
+        service?.kind === "shared" && takes(service.types, type) && (hasBackups || !service.needsBackups),
+    );
     const isAlone = [...found.values()].filter((one) => one.title === title).length === 1;
     return { id, type, title: isAlone ? title : `${title} (${group})`, apis: [...own, ...shared] };
   });
