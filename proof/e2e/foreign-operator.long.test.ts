@@ -4,9 +4,6 @@
  */
 import assert from "node:assert/strict";
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { readFile, symlink, writeFile } from "node:fs/promises";
-import { execFile } from "node:child_process";
-import { join, resolve } from "node:path";
 import { after, test, type TestContext } from "node:test";
 import {
   apiServiceExportRequests,
@@ -14,7 +11,7 @@ import {
   apiServiceNamespaces,
   serviceNamespaceName,
 } from "@klutch/api";
-import { formatYaml, isForbidden } from "@klutch/kube";
+import { isForbidden } from "@klutch/kube";
 import {
   conditionsOf,
   type DynamicObject,
@@ -31,45 +28,24 @@ import {
 import {
   certificateRequests,
   certificates,
-  leaseCluster,
   namespaceObject,
   objectOfType,
   secretObject,
   startCertManager,
-  startKubectl,
   waitFor,
 } from "@klutch/kube-testing";
-import { startBoundFixture, tenantKubeconfig, tenants } from "./security/bound-fixture.ts";
+import { startOfferedOperator } from "./offered-operator.ts";
+import { tenants } from "./security/bound-fixture.ts";
 
 const cleanup = new AsyncDisposableStack();
 after(() => cleanup.disposeAsync());
-const fixture = cleanup.use(await startBoundFixture(leaseCluster));
+const offered = cleanup.use(await startOfferedOperator("operators.md"));
+const { fixture, inAppCluster, inControlPlane, withAbove, blockOf, apply } = offered;
 const { appCluster, controlPlane } = fixture;
-const [inAppCluster, inControlPlane] = [
-  await startKubectl(cleanup, appCluster),
-  await startKubectl(cleanup, controlPlane),
-];
 await controlPlane.client.create(namespaces, namespaceObject("cert-manager"));
 const operator = { client: controlPlane.client, kubeconfig: controlPlane.kubeconfig };
 cleanup.use(await startCertManager({ ...operator, folder: controlPlane.dataDir, namespace: "cert-manager" }));
 await fixture.startKonnector();
-
-const page = await readFile(resolve(import.meta.dirname, "../../docs/operators.md"), "utf8");
-
-/** Returns the one block of YAML below a heading of the page. */
-function blockOf(heading: string): string {
-  const [, section = ""] = page.split(`\n## ${heading}\n`);
-  const [, block] = /^```yaml\n([^]*?)^```$/m.exec(section.split("\n## ")[0] ?? "") ?? [];
-  assert.ok(block, `docs/operators.md has no block below ${heading}`);
-  return block;
-}
-
-/** Applies text as an operator does; gives back what kubectl printed. */
-async function apply(kubectl: typeof inAppCluster, name: string, text: string): Promise<string> {
-  const file = join(appCluster.dataDir, `${name}.yaml`);
-  await writeFile(file, text);
-  return await kubectl("apply", "-f", file);
-}
 
 const shop: ObjectRef = { namespace: "default", name: "shop" };
 const above: ObjectRef = { namespace: serviceNamespaceName(tenants.a, "default"), name: "shop" };
@@ -97,50 +73,15 @@ function certificate(name: string, spec: object): DynamicObject {
   return objectOfType(certificates, { namespace: "default", name }, { spec: { ...usual, ...spec } });
 }
 
-await symlink(resolve(import.meta.dirname, "../../apps/cli/src/main.ts"), join(appCluster.dataDir, "klutch"));
-await writeFile(join(appCluster.dataDir, "app.kubeconfig"), appCluster.kubeconfig, { mode: 0o600 });
-await writeFile(join(appCluster.dataDir, "above.kubeconfig"), controlPlane.kubeconfig, { mode: 0o600 });
-const withAbove = ["--control-plane-kubeconfig", join(appCluster.dataDir, "above.kubeconfig")];
+const explained = (t: TestContext, name: string, ...more: readonly string[]): Promise<string> =>
+  offered.explained(t, `certificate/${name}`, ...more);
 
-/** Runs `klutch explain`, and keeps its text with the test's result. */
-async function explained(t: TestContext, name: string, ...more: readonly string[]): Promise<string> {
-  const program = [join(appCluster.dataDir, "klutch"), "explain", `certificate/${name}`, "-n", "default"];
-  const env = { KUBECONFIG: join(appCluster.dataDir, "app.kubeconfig") };
-  const text = await new Promise<string>((done) => {
-    const child = execFile(process.execPath, [...program, ...more], { env }, (_, out, err) =>
-      done(`${child.exitCode} ${out}${err}`),
-    );
-  });
-  t.diagnostic(text);
-  return text;
-}
-
-const readyOf = async (name: string): Promise<ReturnType<typeof findCondition>> =>
-  findCondition(
-    conditionsOf(await appCluster.client.get<DynamicObject>(certificates, { namespace: "default", name })),
-    "Ready",
-  );
+const readyOf = (name: string): ReturnType<typeof offered.readyOf> => offered.readyOf(certificates, name);
 
 test("the page's manifests offer the kind, and an app cluster binds it", async () => {
   await apply(inControlPlane, "offer", blockOf("The offer"));
   await apply(inControlPlane, "limits", blockOf("The limits"));
-  const template = { namespace: "cert-manager", name: "certificates" };
-  await waitFor("the API to be offered", async () =>
-    isTrue(
-      conditionsOf(await controlPlane.client.get<DynamicObject>(apiServiceExportTemplates, template)),
-      "Offered",
-    ),
-  );
-  const spec = { resources: [{ group: certificates.group, resource: certificates.plural }] };
-  const request = objectOfType(apiServiceExportRequests, { name: "certificates.cert-manager.io" }, { spec });
-  const [manifest, remote] = ["request.yaml", "tenant.kubeconfig"].map((name) =>
-    join(appCluster.dataDir, name),
-  ) as [string, string];
-  await writeFile(manifest, formatYaml(request));
-  await writeFile(remote, await tenantKubeconfig(controlPlane, tenants.a), { mode: 0o600 });
-  const flags = ["--accept-permissions", "--skip-konnector"];
-  await fixture.kubectlBind("apiservice", "--remote-kubeconfig", remote, "-f", manifest, ...flags);
-  await waitFor("the kind to be served", () => appCluster.client.list(certificates));
+  await offered.bind(certificates, { namespace: "cert-manager", name: "certificates" });
 });
 
 test("without its issuer a Certificate waits, and explain has the operator's own words", async (t) => {

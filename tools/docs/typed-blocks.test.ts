@@ -17,6 +17,11 @@ const typedBy: Readonly<Record<string, string>> = {
   "add-a-service.md: *": wholeWay,
   "add-a-service.md: A table from a broker's catalog": "apps/cli/src/service/from-catalog.test.ts",
   "add-a-service.md: In this repository": "no: it changes this repository; npm test does both",
+  "cloud-providers.md: *": "proof/e2e/foreign-operator-s3.long.test.ts",
+  "cloud-providers.md: AWS":
+    "no: no provider was run; apps/function-klutch/src/cloud-providers.test.ts reads it",
+  "cloud-providers.md: Azure": "no: as before",
+  "cloud-providers.md: GCP": "no: as before",
   "console.md: Actions": onServer,
   "console.md: Who sees what": onServer,
   "cost.md: *": "apps/cli/src/cost/cost.real.test.ts",

@@ -8,6 +8,7 @@ import {
   resolveDebian,
   resolveEngines,
   resolveKeycloak,
+  resolveMoto,
   resolveNodePrograms,
   resolveOpensearch,
   versionedServers,
@@ -73,6 +74,7 @@ async function obtainEngines(names: readonly EngineName[]): Promise<void> {
 
 async function obtainPackages(files: readonly string[]): Promise<void> {
   if (files.some((file) => file.includes("keycloak"))) await resolveKeycloak({ progress });
+  if (files.some((file) => file.includes("foreign-operator-s3"))) await resolveMoto({ progress });
   if (files.some((file) => /^sandbox\/broker\/src\/drivers\/(?:search|logme2|services)\./.test(file)))
     await resolveOpensearch({ progress });
   if (files.some((file) => /^(?:sandbox\/broker\/src\/drivers|proof\/e2e)\//.test(file)))

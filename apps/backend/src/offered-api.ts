@@ -2,6 +2,7 @@
 import {
   type APIServiceExportTemplate,
   checkApiName,
+  checkReadyCondition,
   checkSecretNameField,
   type ClusterScopedIsolation,
   consumerScopeAnnotation,
@@ -192,6 +193,7 @@ const choiceWords =
 function snapshotOf(template: APIServiceExportTemplate, crd: KubeObject): ExportSnapshot | ExportError {
   try {
     checkSecretNameField(crd, template);
+    checkReadyCondition(template);
     return exportFromCrd(withoutHiddenFields(crd, template)).spec;
   } catch (error) {
     if (error instanceof ExportError) return error;

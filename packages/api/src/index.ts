@@ -201,6 +201,7 @@ export * from "./versions.ts";
 export * from "./wire.ts";
 export { withoutHiddenFields } from "./hidden-fields.ts";
 export { withServiceTypes } from "./service-types.ts";
+export { checkReadyCondition, readyConditionOf } from "./ready-condition.ts";
 export { checkSecretNameField, secretNameFieldOf } from "./secret-name-field.ts";
 export {
   isMonth,

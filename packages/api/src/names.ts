@@ -166,6 +166,8 @@ export const serviceTypeFieldAnnotation = "klutch.anynines.com/service-type-fiel
 export const serviceBackupsAnnotation = "klutch.anynines.com/service-backups";
 /** Annotation on a template and its exports: the field, as `spec.secretName`, with the name of the Secret that the operator of the kind makes. */
 export const secretNameFieldAnnotation = "klutch.anynines.com/secret-name-field";
+/** Annotation on a template and its exports: the type of the condition, as `ACK.ResourceSynced`, that stands for `Ready` where the operator has none. */
+export const readyConditionAnnotation = "klutch.anynines.com/ready-condition";
 /** Annotation on a ServiceInstance: the address fields in its bindings' credentials, as JSON of its table's `credentials.connection`. */
 export const connectionAnnotation = "klutch.anynines.com/connection";
 /** Kind of data service of a managed ServiceBinding. */

@@ -7,6 +7,7 @@ import {
   type APIServiceExport,
   claimedFromLabel,
   crdNameOf,
+  readyConditionOf,
   secretNameFieldOf,
   syncerFinalizer,
 } from "@klutch/api";
@@ -64,7 +65,11 @@ function boundApisOf({ consumer, provider }: InvariantSnapshot): readonly BoundA
 
 /** Returns the view of generations in claims: from the CRD in the app cluster, or if that was not read, from its export. */
 function viewOf({ metadata, spec }: APIServiceExport, crd: DynamicObject | undefined): StatusView {
-  const said = { isIgnored: ignoresGenerations(metadata), secretNameField: secretNameFieldOf({ metadata }) };
+  const said = {
+    isIgnored: ignoresGenerations(metadata),
+    secretNameField: secretNameFieldOf({ metadata }),
+    readyCondition: readyConditionOf({ metadata }),
+  };
   const version = syncedVersion(spec);
   const synced = crd === undefined ? undefined : syncedType(crd, spec, said);
   if (synced !== undefined || version === undefined) return synced?.view ?? plainView;

@@ -10,6 +10,7 @@
  * | `Ready`, its deletion is held    | False, and why                     | likewise |
  * | the provider's namespace in messages | becomes the claim's          | likewise |
  * | control characters in reasons and messages | become a space         | likewise |
+ * | the condition that stands for `Ready` (foreign-ready.ts) | makes a `Ready` | likewise |
  * | `klutch.anynines.com/<Type>`     | speaks for `<Type>`, then left out | left out |
  * | everything else                  | as it is                           | as it is |
  *
@@ -26,6 +27,7 @@ import {
   spokenConditions,
 } from "./status-conditions.ts";
 import { isConditionCurrent, isObserved, type WithStatus } from "./status-evidence.ts";
+import { withReady } from "./foreign-ready.ts";
 import { localCondition } from "./local-words.ts";
 import { saysDeletionHeld, withHeldDeletion } from "./held-deletion.ts";
 import { isPlain, shortened, type StatusView, takenFields } from "./status-view.ts";
@@ -105,8 +107,8 @@ function projectDeleted(observed: StatusCase): unknown {
 }
 
 /** The conditions of the status, in the words of the claim's cluster. */
-function localConditions(status: unknown, { claim, provider }: StatusCase): readonly AnyCondition[] {
-  const conditions = asConditions(status);
+function localConditions(status: unknown, { view, claim, provider }: StatusCase): readonly AnyCondition[] {
+  const conditions = withReady(asConditions(status), view);
   const [consumer, theirs] = [claim.metadata.namespace, provider?.metadata.namespace];
   if (consumer === undefined || theirs === undefined) return conditions;
   return conditions.map((condition) => localCondition(condition, { provider: theirs, consumer }));

@@ -23,10 +23,12 @@ export interface StatusView {
   readonly isIgnored: boolean;
   /** Path of the field with the name of the object's Secret. Default: `status.managed.credentials.name`, as function-klutch writes it. */
   readonly secretNameField?: string | undefined;
+  /** Type of the condition that stands for `Ready`. Default: none does. */
+  readonly readyCondition?: string | undefined;
 }
 
 /** Facts of a kind that the annotations of its export tell. */
-export type SaidOfKind = Pick<StatusView, "isIgnored" | "secretNameField">;
+export type SaidOfKind = Pick<StatusView, "isIgnored" | "secretNameField" | "readyCondition">;
 
 /** View of a status that is copied unchanged. */
 export const plainView: StatusView = {
@@ -52,7 +54,12 @@ export function shortened(text: string): string {
 /** The view of a version. `schema` is its `openAPIV3Schema`, a stranger's: what it does not say clearly it does not say. */
 export function statusViewOf(
   schema: JsonSchema,
-  { isSubresource, isIgnored, secretNameField }: SaidOfKind & Pick<StatusView, "isSubresource">,
+  {
+    isSubresource,
+    isIgnored,
+    secretNameField,
+    readyCondition,
+  }: SaidOfKind & Pick<StatusView, "isSubresource">,
 ): StatusView {
   const status = recordAt(schema, "properties", "status");
   const hasNumber = valueAt(status, "properties", "observedGeneration", "type") === "integer";
@@ -64,6 +71,7 @@ export function statusViewOf(
     isSubresource,
     isIgnored,
     ...(secretNameField === undefined ? {} : { secretNameField }),
+    ...(readyCondition === undefined ? {} : { readyCondition }),
   };
 }
 

@@ -56,6 +56,7 @@ export {
 } from "./provider-kubernetes.ts";
 export { missingForOwnNetwork } from "./own-network.ts";
 export { nopResources, startProviderNop } from "./provider-nop.ts";
+export { buckets, startS3Controller } from "./s3-controller.ts";
 export { writeSecretVolume } from "./secret-volume.ts";
 export { serverMetrics } from "./server-metrics.ts";
 export { type ConnectionOrigin, TcpProxy } from "./tcp-proxy.ts";

@@ -15,7 +15,14 @@ export interface Engine {
 }
 
 /** Programs that only some tests run. */
-const testEngines = ["judges", "provider-kubernetes", "provider-nop", "helm", "cert-manager"] as const;
+const testEngines = [
+  "judges",
+  "provider-kubernetes",
+  "provider-nop",
+  "helm",
+  "cert-manager",
+  "s3-controller",
+] as const;
 
 /** Servers of data services, which a broker obtains when it makes the first instance. */
 const serviceEngines = ["versitygw", "ferretdb"] as const;
@@ -52,6 +59,9 @@ const providerNopModule = "github.com/crossplane-contrib/provider-nop";
 const certManagerVersion = "v1.11.5";
 const certManagerModule = "github.com/cert-manager/cert-manager";
 const certManagerSettings = [`${certManagerModule}/pkg/util.AppVersion=${certManagerVersion}`];
+const s3ControllerVersion = "v1.1.1";
+const s3ControllerModule = "github.com/aws-controllers-k8s/s3-controller";
+const s3ControllerSettings = [`${s3ControllerModule}/pkg/version.GitVersion=${s3ControllerVersion}`];
 const helmVersion = "v3.22.0";
 /** Helm takes the Kubernetes that it was made with for the cluster's when it renders without one. */
 const helmSettings = [
@@ -117,6 +127,16 @@ export const engineDefinitions: readonly Engine[] = [
   {
     ...define("cert-manager", certManagerVersion, `${certManagerModule}/cmd/controller`, certManagerSettings),
     extraFolders: { goModule: certManagerModule, folders: ["deploy/crds"] },
+  },
+  {
+    // With the libraries of crossplane and versitygw, newer than its own, so that most of it is compiled already.
+    ...define(
+      "s3-controller",
+      s3ControllerVersion,
+      `${s3ControllerModule}/cmd/controller`,
+      s3ControllerSettings,
+    ),
+    extraFolders: { goModule: s3ControllerModule, folders: ["config/crd/bases", "config/crd/common/bases"] },
   },
   // A program of ours around the GitOps tools' own code; its source lies beside its go.mod.
   define("judges", "v0.1.0", "."),

@@ -15,6 +15,7 @@ export { dexConfig, dexIssuer, dexPassword, type DexSettings, startDex } from ".
 export { tryFileLock } from "./file-lock.ts";
 export { digestOfFile, keepFiles, type KeptFilesOptions, takeKept } from "./kept-files.ts";
 export { type KeycloakServer, keycloakVersion, resolveKeycloak, startKeycloak } from "./keycloak.ts";
+export { type MotoServer, resolveMoto, startMoto } from "./moto.ts";
 export { type OpensearchProgram, opensearchObstacle, resolveOpensearch } from "./opensearch.ts";
 export { type OutsideDoor, type PostgresServer, preparePostgres, startPostgres } from "./postgres.ts";
 export { findDumpPrograms } from "./postgres-programs.ts";

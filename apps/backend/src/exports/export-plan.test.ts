@@ -6,6 +6,7 @@ import {
   exportFromCrd,
   type PermissionClaim,
   observedGenerationAnnotation,
+  readyConditionAnnotation,
   secretNameFieldAnnotation,
   serviceTypeFieldAnnotation,
   revokedAnnotation,
@@ -147,21 +148,25 @@ test("what a template says of generations is on its exports, and goes when the t
   assert.match(JSON.stringify(both.patch), /source-spec-hash/);
 });
 
-test("the field with the Secret's name is on the exports of its template, and goes with it", () => {
-  const name = secretNameFieldAnnotation;
-  const saying = (field: string): APIServiceExportTemplate => ({
-    ...template(),
-    metadata: { ...template().metadata, annotations: { [name]: field } },
-  });
-  const told = { kind: "write", patch: { metadata: { annotations: { [name]: "spec.secretName" } } } };
-  assert.deepEqual(planExport(exported(), crd(), saying("spec.secretName"), []), told);
-  const { metadata, ...rest } = exported();
-  const annotations = { ...metadata.annotations, [name]: "spec.secretName" };
-  const object: APIServiceExport = { ...rest, metadata: { ...metadata, annotations } };
-  assert.equal(outcome(planExport(object, crd(), saying("spec.secretName"), [])), "True ");
-  const gone = { kind: "write", patch: { metadata: { annotations: { [name]: null } } } };
-  for (const other of [template(), saying("../secret")])
-    assert.deepEqual(planExport(object, crd(), other, []), gone);
+test("what a template says of its kind's Secret and readiness is on its exports, and goes with it", () => {
+  for (const [name, value, wrong] of [
+    [secretNameFieldAnnotation, "spec.secretName", "../secret"],
+    [readyConditionAnnotation, "ACK.ResourceSynced", "two words"],
+  ] as const) {
+    const saying = (said: string): APIServiceExportTemplate => ({
+      ...template(),
+      metadata: { ...template().metadata, annotations: { [name]: said } },
+    });
+    const told = { kind: "write", patch: { metadata: { annotations: { [name]: value } } } };
+    assert.deepEqual(planExport(exported(), crd(), saying(value), []), told);
+    const { metadata, ...rest } = exported();
+    const annotations = { ...metadata.annotations, [name]: value };
+    const object: APIServiceExport = { ...rest, metadata: { ...metadata, annotations } };
+    assert.equal(outcome(planExport(object, crd(), saying(value), [])), "True ");
+    const gone = { kind: "write", patch: { metadata: { annotations: { [name]: null } } } };
+    for (const other of [template(), saying(wrong)])
+      assert.deepEqual(planExport(object, crd(), other, []), gone);
+  }
 });
 
 test("an export follows the types that are offered, in the field that its template names", () => {

@@ -10,6 +10,8 @@ import {
   observedGenerationAnnotation,
   sourceSpecHashAnnotation,
   withoutHiddenFields,
+  readyConditionAnnotation,
+  readyConditionOf,
   secretNameFieldAnnotation,
   secretNameFieldOf,
   withServiceTypes,
@@ -46,6 +48,7 @@ export function planExport(
   const told = Object.entries({
     [observedGenerationAnnotation]: generationsOf(template),
     [secretNameFieldAnnotation]: secretNameFieldOf(template),
+    [readyConditionAnnotation]: readyConditionOf(template),
   }).filter(([name, wanted]) => wanted !== object.metadata.annotations?.[name]);
   if (told.length === 0) return plan;
   const patch = plan.kind === "write" ? plan.patch : {};

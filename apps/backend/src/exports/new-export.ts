@@ -8,6 +8,8 @@ import {
   type InformerScope,
   observedGenerationAnnotation,
   rejectedClaimsAnnotation,
+  readyConditionAnnotation,
+  readyConditionOf,
   secretNameFieldAnnotation,
   secretNameFieldOf,
   sourceSpecHashAnnotation,
@@ -64,6 +66,7 @@ function metadataOf(
 ): APIServiceExport["metadata"] {
   const generations = generationsOf(template);
   const secretNameField = secretNameFieldOf(template);
+  const readyCondition = readyConditionOf(template);
   return {
     namespace,
     name,
@@ -72,6 +75,7 @@ function metadataOf(
       ...(rejected === undefined ? {} : { [rejectedClaimsAnnotation]: rejected }),
       ...(generations === undefined ? {} : { [observedGenerationAnnotation]: generations }),
       ...(secretNameField === undefined ? {} : { [secretNameFieldAnnotation]: secretNameField }),
+      ...(readyCondition === undefined ? {} : { [readyConditionAnnotation]: readyCondition }),
     },
   };
 }

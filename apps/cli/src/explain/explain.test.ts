@@ -80,6 +80,8 @@ for (const [title, verdict] of [
   ["A managed resource of another provider never says that it is ready", "waiting broker operator"],
   ["Another provider fails", "failed broker operator"],
   ["An operator of strangers has not finished", "waiting foreign none"],
+  ["A controller of AWS wants another spec", "failed foreign developer"],
+  ["An operator without Ready does not know yet", "waiting foreign none"],
   ["A policy of the control plane refuses it", "failed sent developer"],
 ] as const)
   test(`${title}: ${verdict}`, () => assert.equal(verdictOf(title), verdict));
@@ -177,6 +179,28 @@ test("an operator of strangers that is ready, stalled, or without a condition Re
       verdict,
     );
   }
+});
+
+test("what an operator of strangers says of a deletion that does not end is its cause", () => {
+  const deleting = (conditions: readonly object[]): string => {
+    const metadata = { name: "shop", namespace: "default", deletionTimestamp: "2026-11-28T11:00:00Z" };
+    const object = { apiVersion: "cert-manager.io/v1", kind: "Certificate", metadata };
+    const { cause, waitsFor } = foreign([], { claim: viewOf({ ...object, status: { conditions } }) });
+    return `${waitsFor?.station} ${cause}`;
+  };
+  const was = said("ACK.ResourceSynced", "True", "");
+  assert.equal(
+    deleting([was, said("Ready", "True", "ResourceSynced"), said("ACK.Recoverable", "True", "NotEmpty")]),
+    "foreign the control plane is deleting it; ACK.Recoverable: NotEmpty",
+  );
+  assert.equal(
+    deleting([said("Ready", "False", "StillUsed"), said("Issuing", "True", "X")]),
+    "foreign the control plane is deleting it; Ready: StillUsed",
+  );
+  assert.equal(
+    deleting([said("Ready", "True", "Ready"), said("Issuing", "True", "X")]),
+    "foreign the control plane is deleting it",
+  );
 });
 
 test("what only the konnector or Crossplane has spoken of is no operator's of strangers", () => {

@@ -14,6 +14,7 @@ import {
   type ExportVersion,
 } from "../kinds/api-service-export.ts";
 import { observedGenerationAnnotation } from "../names.ts";
+import { readyConditionOf } from "../ready-condition.ts";
 import { secretNameFieldOf } from "../secret-name-field.ts";
 import { checkApiName } from "./api-name.ts";
 import { conditionsOf, type ForeignName, nameOf, withoutNulls } from "./read.ts";
@@ -28,6 +29,8 @@ export type ForeignExport = ForeignName & {
   readonly ignoresGenerations?: boolean | undefined;
   /** Path of the field with the name of the object's Secret. Default: the status says it in Klutch's own place. */
   readonly secretNameField?: string | undefined;
+  /** Type of the condition that stands for `Ready`. Default: `Ready` itself. */
+  readonly readyCondition?: string | undefined;
 } & (
     | { readonly spec: APIServiceExportSpec; readonly problem?: undefined }
     /** Reason why it is not used. */
@@ -46,12 +49,14 @@ const opaque: ReadonlySet<string> = new Set(["openAPIV3Schema"]);
 /** Reads one. Never throws, whatever the value is. */
 export function parseExport(object: unknown): ForeignExport {
   const secretNameField = secretNameFieldOf(object);
+  const readyCondition = readyConditionOf(object);
   const says = valueAt(object, "metadata", "annotations", observedGenerationAnnotation);
   const head = {
     ...nameOf(object),
     status: statusOf(valueAt(object, "status")),
     ...(says === "ignore" ? { ignoresGenerations: true } : {}),
     ...(secretNameField === undefined ? {} : { secretNameField }),
+    ...(readyCondition === undefined ? {} : { readyCondition }),
   };
   const reading = readSpec(object);
   if ("problem" in reading) return { ...head, problem: `spec: ${reading.problem}` };

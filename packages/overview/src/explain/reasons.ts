@@ -40,7 +40,8 @@ const lookAtBrokers: Remedy = {
   next: "in the control plane: kubectl get providerconfigs.dataservices.anynines.com,clusterproviderconfigs.dataservices.m.anynines.com",
 };
 
-const edit = ({ resource, name, flag }: Named): Remedy => ({
+/** Returns the remedy of another spec. */
+export const edit = ({ resource, name, flag }: Named): Remedy => ({
   who: "developer",
   next: `kubectl edit ${resource} ${name}${flag}`,
 });

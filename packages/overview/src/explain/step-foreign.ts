@@ -4,7 +4,7 @@
  */
 import type { Remedy, Step } from "./explanation.ts";
 import type { Observed } from "./observed.ts";
-import { describingCommand, isOfAgent, isOfKlutch } from "./reasons.ts";
+import { describingCommand, edit, isOfAgent, isOfKlutch, namedClaim } from "./reasons.ts";
 import { type Said, saidOf } from "./view.ts";
 
 /**
@@ -18,36 +18,53 @@ export function isForeign({ claim, above, choosesComposition }: Observed): boole
   return claim.conditions.some(({ type, reason }) => type !== "Ready" || !isOfKlutch(reason));
 }
 
-/** Returns the step. An operator that knows how to say that it gave up says `Stalled`, as kstatus has it. */
+/** Conditions that are True when an operator gave up: `Stalled` as kstatus has it, and that of AWS' controllers, which want another spec then. */
+const givenUp = ["ACK.Terminal", "Stalled"];
+/** Conditions that are True while something is wrong. */
+const troubles = [...givenUp, "ACK.Recoverable"];
+
+/** Returns the step. */
 export function foreignStep(observed: Observed): Step {
-  const { claim, above } = observed;
+  const { claim } = observed;
   const station = "foreign";
   const clock = "control plane";
-  if (claim.deletedAt !== undefined)
-    return above?.upstream === "missing"
-      ? { station, state: "done", text: "gone" }
-      : { station, state: "waiting", text: "the control plane is deleting it", remedy: remedyOf(observed) };
   const ready = saidOf(claim, "Ready");
+  if (claim.deletedAt !== undefined) return deletingStep(observed, ready);
   if (ready?.reason === "SpecNotSent") return { station, state: "pending", text: "" };
   // The konnector's own words about other stations.
   if (ready !== undefined && isOfAgent(ready.reason)) return { station, state: "done", text: "" };
-  const stalled = claim.conditions.find(({ type, status }) => type === "Stalled" && status === "True");
+  const stalled = claim.conditions.find(({ type, status }) => givenUp.includes(type) && status === "True");
   const bad = badConditions(claim.conditions, ready);
   const [first] = stalled === undefined ? bad : [stalled];
   if (first === undefined) return { station, state: "done", text: "", since: ready?.at, clock };
   const text = [...new Set([first, ...bad])].slice(0, mostShown).map(wordsOf).join("; ");
   const state = stalled === undefined ? "waiting" : "failed";
-  return { station, state, text, since: first.at, clock, remedy: remedyOf(observed) };
+  const remedy = stalled?.type === "ACK.Terminal" ? edit(namedClaim(observed)) : remedyOf(observed);
+  return { station, state, text, since: first.at, clock, remedy };
+}
+
+/** Returns the step of a deletion, with the words of the operator, which may hold it. Those of an agent are about the time before. */
+function deletingStep(observed: Observed, ready: Said | undefined): Step {
+  const { claim, above } = observed;
+  const station = "foreign";
+  if (above?.upstream === "missing") return { station, state: "done", text: "gone" };
+  const isOperators = ready === undefined || !isOfAgent(ready.reason);
+  // AWS' controllers do not touch the condition of before.
+  const told = claim.conditions.filter(({ type, status }) => troubles.includes(type) && status === "True");
+  const bad = [...told, ...(isOperators ? badConditions(claim.conditions, ready) : [])].map(wordsOf);
+  const text = ["the control plane is deleting it", ...new Set(bad)].slice(0, mostShown).join("; ");
+  return { station, state: "waiting", text, remedy: remedyOf(observed) };
 }
 
 /** Most conditions whose words are shown. */
 const mostShown = 3;
 
-/** `Ready` decides where there is one; then the others say more. Without it, each that is False counts. */
+/** `Ready` decides where there is one; then those that are False say more. Without it, each that is False or Unknown counts. */
 function badConditions(conditions: readonly Said[], ready: Said | undefined): readonly Said[] {
   if (ready?.status === "True") return [];
   const others = conditions.filter(({ type, status }) => type !== "Ready" && status === "False");
-  return ready === undefined ? others : [ready, ...others];
+  if (ready !== undefined) return [ready, ...others];
+  return [...others, ...conditions.filter(({ status }) => status === "Unknown")];
 }
 
 function wordsOf({ type, reason, message }: Said): string {

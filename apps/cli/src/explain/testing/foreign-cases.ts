@@ -51,6 +51,18 @@ export const foreignCases: readonly Case[] = [
     ]),
   },
   {
+    title: "A controller of AWS wants another spec",
+    observed: certificate([
+      ["Ready", "False", "ResourceSynced", "Resource not synced; ACK.Terminal: Resource already exists"],
+      ["ACK.ResourceSynced", "False", "", "Resource not synced"],
+      ["ACK.Terminal", "True", "", "Resource already exists"],
+    ]),
+  },
+  {
+    title: "An operator without Ready does not know yet",
+    observed: certificate([["Available", "Unknown", "Asking", "the region has not answered"]]),
+  },
+  {
     title: "A policy of the control plane refuses it",
     observed: {
       ...certificate(notSent("the provider has not taken this change yet; it is tried again")),

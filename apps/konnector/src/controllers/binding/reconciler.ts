@@ -347,6 +347,7 @@ function exportedApi(spec: APIServiceExportSpec, exported: ForeignExport | undef
     said: {
       isIgnored: exported?.ignoresGenerations === true,
       secretNameField: exported?.secretNameField,
+      readyCondition: exported?.readyCondition,
     },
     isWithdrawn: isWithdrawn(exported),
   };
