@@ -12,6 +12,12 @@ export type Answer = ServerResponse | Http2ServerResponse;
 /** Headers of an answer. */
 export type AnswerHeaders = Readonly<Record<string, string | number | string[]>>;
 
+/** Headers of JSON that no cache keeps. */
+export const jsonHeaders: AnswerHeaders = {
+  "content-type": "application/json",
+  "cache-control": "no-cache, private",
+};
+
 /** Sends status and headers at once: a watch may have no event for long. */
 export function sendHead(answer: Answer, status: number, headers: AnswerHeaders): void {
   // The two kinds of answers have the same methods, whose overloads do not unite.
@@ -25,8 +31,7 @@ export function answerFailure(answer: Answer, failure: Failure): void {
   const text = statusText(failure);
   const wait = failure.retryAfterSeconds;
   sendHead(answer, failure.code, {
-    "content-type": "application/json",
-    "cache-control": "no-cache, private",
+    ...jsonHeaders,
     "content-length": Buffer.byteLength(text),
     ...(wait === undefined ? {} : { "retry-after": String(wait) }),
   });
@@ -75,6 +80,13 @@ export async function pour(sink: Sink, body: AsyncIterable<Uint8Array>): Promise
     if (!sink.write(chunk)) await sink.drained();
     if (sink.signal.aborted) return;
   }
+}
+
+/** Returns the bytes that a body may have: what its header says, or `otherwise` where it says nothing. */
+export function announcedBytes(request: ServerRequest, otherwise: number): number {
+  const text = request.headers["content-length"];
+  if (text !== undefined) return /^\d{1,15}$/.test(text) ? Number(text) : otherwise;
+  return request.method === "GET" || request.method === "HEAD" ? 0 : otherwise;
 }
 
 /** Reads a body; undefined if it is longer than allowed. */

@@ -12,7 +12,7 @@ import {
 import { answeredHeaders } from "./headers.ts";
 
 /** API servers take 3 MiB. */
-const longestBody = 4 * 1024 * 1024;
+export const longestBody: number = 4 * 1024 * 1024;
 const methods: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE"]);
 /** A watch without bookmarks is silent for as long as nothing happens. */
 const longestSilenceMs = 3_700_000;
