@@ -82,11 +82,15 @@ export async function pour(sink: Sink, body: AsyncIterable<Uint8Array>): Promise
   }
 }
 
-/** Returns the bytes that a body may have: what its header says, or `otherwise` where it says nothing. */
+/** Returns the length of the body that a request announces: 0 without one, `otherwise` for a body of unknown length. */
 export function announcedBytes(request: ServerRequest, otherwise: number): number {
   const text = request.headers["content-length"];
   if (text !== undefined) return /^\d{1,15}$/.test(text) ? Number(text) : otherwise;
-  return request.method === "GET" || request.method === "HEAD" ? 0 : otherwise;
+  const hasBody =
+    "stream" in request
+      ? !request.stream.endAfterHeaders
+      : request.headers["transfer-encoding"] !== undefined;
+  return hasBody ? otherwise : 0;
 }
 
 /** Reads a body; undefined if it is longer than allowed. */

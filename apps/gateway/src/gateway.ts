@@ -134,14 +134,15 @@ async function respond(
 ): Promise<void> {
   const reason = read.kind === "pass" ? read.reason : await answerFromCache(options, asked, read.request);
   if (reason === undefined) return;
+  // A longer body is refused before it is held, and one that its headers do not announce as well.
+  const mostBytes = Math.min(announcedBytes(asked.request, longestBody), longestBody);
   const pass = async (): Promise<void> => {
     options.events.passed(reason);
-    await passThrough(options.transport, asked);
+    await passThrough(options.transport, { ...asked, mostBytes });
   };
-  if (asked.isWatch) return await inPlace(options, asked, "passedWatch", 1, pass);
-  // A longer body is refused before it is held.
-  const bytes = Math.min(announcedBytes(asked.request, longestBody), longestBody);
-  await inPlace(options, asked, "body", bytes, pass);
+  const holdBody = (): Promise<void> =>
+    mostBytes === 0 ? pass() : inPlace(options, asked, "body", mostBytes, pass);
+  await (asked.isWatch ? inPlace(options, asked, "passedWatch", 1, holdBody) : holdBody());
 }
 
 /** Answers, or says why only the API server can. */

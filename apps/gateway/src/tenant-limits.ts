@@ -6,7 +6,7 @@ import type { Failure } from "./status.ts";
 export interface TenantLimits {
   /** Open watches. Default 2 000. */
   readonly mostWatches?: number | undefined;
-  /** Those among them that the API server answers, where each costs memory. Default 500. */
+  /** Open watches that the API server answers, where each costs memory. Default 500. */
   readonly mostPassedWatches?: number | undefined;
   /** Other requests that are under way. Default 100: a konnector sends at most 64 at once. */
   readonly mostRequests?: number | undefined;
