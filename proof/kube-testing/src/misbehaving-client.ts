@@ -1,5 +1,5 @@
 /** Does with one account's token what no agent does: it opens thousands of watches, and sends the same request in loops. */
-import { connect, constants } from "node:http2";
+import { connect } from "node:http2";
 import type { ClusterConfig } from "@klutch/kube";
 
 /** Server and token of the account. */
@@ -37,7 +37,7 @@ export async function openStreams(
       const session = sessions[Math.floor(index / perConnection)];
       const stream = session?.request({ ":path": path, authorization: `Bearer ${token}` });
       stream?.on("response", (headers) => {
-        const status = headers[constants.HTTP2_HEADER_STATUS] ?? 0;
+        const status = headers[":status"] ?? 0;
         resolve({ status, retryAfter: String(headers["retry-after"] ?? "") });
       });
       stream?.on("error", reject);
@@ -80,7 +80,7 @@ export async function requestInLoops(
       const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
       const stream = session.request({ ":path": path, ":method": method, ...headers });
       let status = 0;
-      stream.on("response", (answer) => (status = answer[constants.HTTP2_HEADER_STATUS] ?? 0));
+      stream.on("response", (answer) => (status = answer[":status"] ?? 0));
       stream.on("error", () => resolve(status));
       stream.on("close", () => resolve(status));
       stream.resume();
