@@ -53,5 +53,10 @@ export async function upgradeAppCluster(
     terminal.say(
       `Wait until it runs: kubectl --namespace ${consumerNamespace} rollout status deployment konnector. Then run klutch doctor.`,
     );
-  else if (!isChanged) terminal.say(`Roles and policies are already those of ${klutchVersion}.`);
+  else if (!isChanged)
+    terminal.say(
+      rights.lacking.size === 0
+        ? `Roles and policies are already those of ${klutchVersion}.`
+        : "The konnector lacks rights, which were not given; klutch doctor names them.",
+    );
 }

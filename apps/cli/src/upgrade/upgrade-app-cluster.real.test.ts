@@ -56,6 +56,7 @@ test("rights that the konnector does not have are given only when the person say
   await client.mergePatch(clusterRoles, role, { rules: [] });
   const refused = await fixture.run(["upgrade"], { answers: ["no"] });
   assert.equal(refused.code, 0, refused.stderr());
+  assert.match(refused.stderr(), /The konnector lacks rights, which were not given/);
   assert.deepEqual((await client.get<DynamicObject>(clusterRoles, role))["rules"], []);
   const given = await fixture.run(["upgrade", "--yes"]);
   assert.equal(given.code, 0, given.stderr());
