@@ -39,10 +39,13 @@ test("regions and brokers of an app cluster are those of its instances, each nam
     tenantOf,
   );
   const { regions, brokers } = placesOf("a");
-  assert.deepEqual([[...regions], [...brokers]], [
-    ["eu-1", "us-1"],
-    ["pg-eu", "pg-us"],
-  ]);
+  assert.deepEqual(
+    [[...regions], [...brokers]],
+    [
+      ["eu-1", "us-1"],
+      ["pg-eu", "pg-us"],
+    ],
+  );
   assert.deepEqual([...placesOf("b").brokers], ["own"]);
   assert.deepEqual([...placesOf("c").brokers], []);
 });

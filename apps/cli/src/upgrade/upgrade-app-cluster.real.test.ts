@@ -35,7 +35,10 @@ test("a konnector whose release is not known keeps its image, roles and policies
 
 test("a role that this release adds is written for a konnector that runs it already, and doctor has nothing to say then", async () => {
   await setImage(artefact("konnector"));
-  assert.match((await fixture.run(["doctor"])).stdout(), /ClusterRole klutch-bind:apiservicebindings\S+ is not as/);
+  assert.match(
+    (await fixture.run(["doctor"])).stdout(),
+    /ClusterRole klutch-bind:apiservicebindings\S+ is not as/,
+  );
   const check = await fixture.run(["upgrade", "--check"]);
   assert.equal(check.code, 0, check.stdout());
   assert.equal(await client.find(clusterRoles, viewRole), undefined, "a check writes nothing");
@@ -84,5 +87,8 @@ test("a konnector that Helm installed, and a control plane, are left to Helm", a
   assert.equal(await client.find(clusterRoles, viewRole), undefined);
   const above = await fixture.run(["upgrade"], { env: { KUBECONFIG: fixture.paths.controlPlane } });
   assert.equal(above.code, 1);
-  assert.match(above.stderr(), /klutch upgrade writes in app clusters only, and this is a control plane|obstacle/);
+  assert.match(
+    above.stderr(),
+    /klutch upgrade writes in app clusters only, and this is a control plane|obstacle/,
+  );
 });

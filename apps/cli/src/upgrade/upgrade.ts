@@ -25,7 +25,8 @@ import { lookAtWhoMayBind } from "./who-may-bind.ts";
 
 /** Flags of `upgrade`. */
 export interface UpgradeOptions
-  extends AppClusterUpgrade, Pick<CommonOptions, "connection" | "requestTimeoutMs"> {
+  extends AppClusterUpgrade,
+    Pick<CommonOptions, "connection" | "requestTimeoutMs"> {
   /** Read only. The upgrade of a control plane is Helm's or kubectl's. */
   readonly check: boolean;
   /** Flag by which the user accepts that an installation in Go is taken over. */
