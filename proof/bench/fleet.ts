@@ -2,7 +2,8 @@
  * `npm run bench:fleet -- --clusters 10,30,100 --apis 10 --namespaces 5`: what app clusters cost their control plane. A real API server and
  * etcd with fsync, the real backend, and for each app cluster the real agent with its tenant's own credential; the app clusters themselves
  * are models, in `--processes` processes. `--steady` seconds are measured at each size. `--scope Cluster` watches kinds in all namespaces
- * at once. `--disturb` ends with restarts of backend and API server, and with a tenth of the agents gone and back.
+ * at once. `--disturb` ends with a new schema for all, a tenant that asks for `--flood` watches, lists in loops and writes objects of 1 MB,
+ * restarts of backend and API server, and a tenth of the agents gone and back.
  * `--gateway` measures all sizes twice: at the API server, and then on fresh servers through the tenant gateway, which is a process too.
  *
  * `--only connect` logs `--clusters` new app clusters in at the same moment, one size after the other and without agents: seconds until they
@@ -47,6 +48,7 @@ const defaults = {
   probes: 100,
   scope: "Namespaced",
   disturb: false,
+  flood: 10_000,
   gateway: false,
   objects: "1000,10000",
   json: "",
@@ -137,7 +139,9 @@ async function measureSizes(
     console.log(
       `${formatLines(costs)}\n\nwatches of each app cluster: ${formatWatches([smallest, largest])}\n`,
     );
-  if (options.disturb) await disturb({ controlPlane, fleet, names });
+  const { flood, probes } = options;
+  const roundTrip = (): Promise<Percentiles> => measureRoundTrip(fleet, names, probes);
+  if (options.disturb) await disturb({ controlPlane, fleet, names, roundTrip, flood });
   const { restarts } = await fleet.tell({});
   console.log(`agents, or parts of them, that ended by themselves: ${restarts}`);
 }

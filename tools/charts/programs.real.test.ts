@@ -130,19 +130,21 @@ test("both programs send traces where values say", async () => {
 });
 
 test("the tenant gateway takes its arguments, and its account reads offered kinds and no Secret", async () => {
-  const tenantGateway = { enabled: true, secretName: "gateway-tls", accessInterval: "30s" };
+  const numbers = { maxWatches: 30, maxPassedWatches: 20, maxRequests: 10 };
+  const tenantGateway = { enabled: true, secretName: "gateway-tls", accessInterval: "30s", ...numbers };
   const offers = ["widgets.shop.example.com", "secrets", "ingresses.networking.k8s.io"];
   const values = { ...minimal.klutch, tenantGateway, offers };
   const objects = await helm.template(chartPath("klutch"), values, ...atHome.klutch);
   const ours = objects.filter((each) => textAt(each, "metadata", "name") === "klutch-gateway");
   const [program, ...args] = await argumentsOf(ours, join(helm.folder, "gateway"));
   assert.equal(program, "gateway");
-  const { listen, askEveryMs } = await gatewayProgram.readConfig({
+  const { listen, askEveryMs, limits } = await gatewayProgram.readConfig({
     args,
     env: {},
     randomName: () => "random",
   });
   assert.deepEqual([listen.port, askEveryMs], [9443, 30_000]);
+  assert.deepEqual(limits, { mostWatches: 30, mostPassedWatches: 20, mostRequests: 10 });
   const rules = recordsAt(objectOf(ours, "ClusterRole"), "rules");
   for (const rule of rules) assert.deepEqual(rule["verbs"], ["list", "watch"]);
   const groups = rules.flatMap((rule) => listAt(rule, "apiGroups").map(String));

@@ -272,7 +272,7 @@ test("kinds of others are made only when a value asks for them", async () => {
   const pods = ["Deployment", "NetworkPolicy", "PodDisruptionBudget", "Service", "ServiceAccount"];
   const usual = [...roles, ...pods, "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
   assert.deepEqual(kinds(await klutch(minimal.klutch)), usual);
-  const [ingress, gateway, backend] = await Promise.all(Object.values(variants).map(klutch));
+  const [ingress, gateway, backend, fleet] = await Promise.all(Object.values(variants).map(klutch));
   const further = (objects: readonly Rendered[] = []): readonly string[] =>
     kinds(objects).filter((kind) => !usual.includes(kind));
   assert.deepEqual(further(ingress), [
@@ -288,6 +288,7 @@ test("kinds of others are made only when a value asks for them", async () => {
   ]);
   assert.deepEqual(further(gateway), ["HTTPRoute"]);
   assert.deepEqual(further(backend), ["ConfigMap"]);
+  assert.deepEqual(further(fleet), ["FlowSchema"]);
 });
 
 test("a digest wins over the tag, which stays to be read, and another registry serves everything", async () => {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VirtualClock } from "@klutch/kube-testing";
-import { createAuthority, digestOf, phaseOf, type Question } from "./authority.ts";
+import { createAuthority, type Question } from "./authority.ts";
+import { digestOf, phaseOf } from "./digest.ts";
 
 const question: Question = {
   authorization: "Bearer red",

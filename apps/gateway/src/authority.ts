@@ -2,9 +2,10 @@
  * Asks the API server, with a tenant's own token, whether the tenant may read. So the API server alone decides who somebody is and what they
  * may do; the gateway only remembers the answer for a few seconds.
  */
-import { createHmac, randomBytes } from "node:crypto";
 import type { Clock, Transport } from "@klutch/kube";
 import { jsonOf, valueAt } from "@klutch/kube-core";
+import { digestOf } from "./digest.ts";
+import { Memory } from "./memory.ts";
 import { askForRules, covers, type NamespaceRules } from "./namespace-rules.ts";
 
 /** `unknown`: the API server gave no usable answer. */
@@ -63,55 +64,6 @@ export function createAuthority(options: AuthorityOptions): Authority {
       return ask(transport, question);
     });
   };
-}
-
-/** Remembers answers for a while, the latest ones if there are too many. */
-class Memory<T> {
-  readonly #clock: Pick<Clock, "monotonic">;
-  readonly #bounds: { readonly keepMs: number; readonly most: number };
-  readonly #isKept: (answer: T) => boolean;
-  readonly #answers = new Map<string, { readonly answer: Promise<T>; readonly untilMs: number }>();
-
-  constructor(
-    clock: Pick<Clock, "monotonic">,
-    bounds: { readonly keepMs: number; readonly most: number },
-    isKept: (answer: T) => boolean,
-  ) {
-    this.#clock = clock;
-    this.#bounds = bounds;
-    this.#isKept = isKept;
-  }
-
-  get(name: string, make: () => Promise<T>): Promise<T> {
-    const nowMs = this.#clock.monotonic();
-    const kept = this.#answers.get(name);
-    if (kept !== undefined && kept.untilMs > nowMs) return kept.answer;
-    this.#answers.delete(name);
-    const answer = make();
-    this.#answers.set(name, { answer, untilMs: nowMs + this.#bounds.keepMs });
-    // The oldest stand first.
-    for (const [old, { untilMs }] of this.#answers) {
-      if (this.#answers.size <= this.#bounds.most && untilMs > nowMs) break;
-      this.#answers.delete(old);
-    }
-    void answer.then((found) => {
-      if (!this.#isKept(found) && this.#answers.get(name)?.answer === answer) this.#answers.delete(name);
-    });
-    return answer;
-  }
-}
-
-const key = randomBytes(32);
-
-/** Returns a name for a credential which tells nothing about it, and holds for this process only. */
-export function digestOf(authorization: string): string {
-  return createHmac("sha256", key).update(authorization).digest("base64url");
-}
-
-/** Returns the moment within an interval at which the questions of a credential are asked: together, and apart from those of others. */
-export function phaseOf(authorization: string, intervalMs: number): number {
-  const digest = createHmac("sha256", key).update(authorization).digest();
-  return Math.floor((digest.readUInt32BE(0) / 2 ** 32) * intervalMs);
 }
 
 async function ask(

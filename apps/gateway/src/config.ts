@@ -15,6 +15,7 @@ import {
   wholeNumber,
 } from "@klutch/program";
 import type { LogLevel } from "@klutch/telemetry";
+import type { TenantLimits } from "./tenant-limits.ts";
 
 /** Configuration of the gateway. */
 export interface GatewayConfig {
@@ -26,7 +27,8 @@ export interface GatewayConfig {
   /** Bytes of the latest events of each kind. */
   readonly historyBytes: number;
   readonly historyMs: number;
-  readonly mostWatches: number;
+  /** Limits of each account of an app cluster. */
+  readonly limits: Required<TenantLimits>;
   readonly askEveryMs: number;
   readonly logLevel: LogLevel;
 }
@@ -49,7 +51,15 @@ const flags = {
     default: "5m",
   }),
   "max-watches": wholeNumber(
-    { help: "Watches that may be open with one token", default: "2000" },
+    { help: "Watches that one app cluster's account may have open", default: "2000" },
+    { least: 1 },
+  ),
+  "max-passed-watches": wholeNumber(
+    { help: "Watches among them that the API server answers, where each costs memory", default: "500" },
+    { least: 1 },
+  ),
+  "max-requests": wholeNumber(
+    { help: "Other requests of one app cluster's account that may be under way", default: "100" },
     { least: 1 },
   ),
   "access-interval": duration({
@@ -80,7 +90,11 @@ export const gatewayProgram: Program<GatewayConfig> = {
       tls: await certificateOf({ cert: values["tls-cert-file"], key: values["tls-key-file"] }),
       historyBytes: values["history-mebibytes"] * 1024 * 1024,
       historyMs: values["history-age"],
-      mostWatches: values["max-watches"],
+      limits: {
+        mostWatches: values["max-watches"],
+        mostPassedWatches: values["max-passed-watches"],
+        mostRequests: values["max-requests"],
+      },
       askEveryMs: values["access-interval"],
       logLevel: values.debug ? "debug" : "info",
     };

@@ -12,6 +12,12 @@ export type Answer = ServerResponse | Http2ServerResponse;
 /** Headers of an answer. */
 export type AnswerHeaders = Readonly<Record<string, string | number | string[]>>;
 
+/** Headers of JSON that no cache keeps. */
+export const jsonHeaders: AnswerHeaders = {
+  "content-type": "application/json",
+  "cache-control": "no-cache, private",
+};
+
 /** Sends status and headers at once: a watch may have no event for long. */
 export function sendHead(answer: Answer, status: number, headers: AnswerHeaders): void {
   // The two kinds of answers have the same methods, whose overloads do not unite.
@@ -25,8 +31,7 @@ export function answerFailure(answer: Answer, failure: Failure): void {
   const text = statusText(failure);
   const wait = failure.retryAfterSeconds;
   sendHead(answer, failure.code, {
-    "content-type": "application/json",
-    "cache-control": "no-cache, private",
+    ...jsonHeaders,
     "content-length": Buffer.byteLength(text),
     ...(wait === undefined ? {} : { "retry-after": String(wait) }),
   });
@@ -75,6 +80,17 @@ export async function pour(sink: Sink, body: AsyncIterable<Uint8Array>): Promise
     if (!sink.write(chunk)) await sink.drained();
     if (sink.signal.aborted) return;
   }
+}
+
+/** Returns the length of the body that a request announces: 0 without one, `otherwise` for a body of unknown length. */
+export function announcedBytes(request: ServerRequest, otherwise: number): number {
+  const text = request.headers["content-length"];
+  if (text !== undefined) return /^\d{1,15}$/.test(text) ? Number(text) : otherwise;
+  const hasBody =
+    "stream" in request
+      ? !request.stream.endAfterHeaders
+      : request.headers["transfer-encoding"] !== undefined;
+  return hasBody ? otherwise : 0;
 }
 
 /** Reads a body; undefined if it is longer than allowed. */

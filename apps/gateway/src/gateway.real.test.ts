@@ -7,7 +7,6 @@ import {
   type ClusterConfig,
   isForbidden,
   isGone,
-  isTooManyRequests,
   type KubeClient,
   type WatchEvent,
   type WatchOptions,
@@ -308,27 +307,6 @@ test("a client that resets its streams with errors harms no one", async () => {
     "its watches to end",
     async () => (await gateway.read("klutch_gateway_served_watches")) === 0,
   );
-});
-
-test("more watches than one token may have are told to come back", async () => {
-  await using small = await startGateway(stage, { limits: { mostWatches: 2 } });
-  await using client = clientOf(red, small);
-  await untilShared(small, client, "red");
-  const { resourceVersion } = await client.list(widgets, { namespace: "red", resourceVersion: "0" });
-  const stop = new AbortController();
-  const open = async (): Promise<void> => {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const options = { namespace: "red", resourceVersion, signal: stop.signal, onOpen: resolve };
-    client.watch(widgets, options)[Symbol.asyncIterator]().next().catch(reject);
-    await promise;
-  };
-  await open();
-  await open();
-  await assert.rejects(open(), isTooManyRequests);
-  await using other = clientOf(blue, small);
-  await other.list(widgets, { namespace: "blue", resourceVersion: "0" });
-  stop.abort();
-  await waitFor("a place to be free", () => client.list(widgets, { namespace: "red" }));
 });
 
 test("a gateway whose exports are slow to come does not pass the first requests through", async () => {

@@ -1,10 +1,14 @@
 /** Answers one request after the other: from a cache where that is exact and allowed, and by the API server everywhere else. */
 import { type Clock, type Random, type Transport } from "@klutch/kube";
-import { type Authority, digestOf, phaseOf, type Right } from "./authority.ts";
+import type { AccountOf } from "./account.ts";
+import type { Authority, Right } from "./authority.ts";
+import { phaseOf } from "./digest.ts";
 import {
+  announcedBytes,
   type Answer,
   answerFailure,
   clientSignal,
+  jsonHeaders,
   sendHead,
   type ServerRequest,
   sinkOf,
@@ -15,9 +19,11 @@ import { inTime } from "./in-time.ts";
 import { type ListBytes, readList } from "./json-bytes.ts";
 import type { KindCache, KindNames } from "./kind-cache.ts";
 import type { Kinds } from "./kinds.ts";
-import { passThrough } from "./pass-through.ts";
+import { longestBody, passThrough } from "./pass-through.ts";
 import { type CollectionRequest, type PassReason, readRequest } from "./request.ts";
+import { sendList } from "./send-list.ts";
 import { errorLine, expired, type Failure, unauthorized } from "./status.ts";
+import { createTenantLimits, type PlaceKind, type TakePlace, type TenantLimits } from "./tenant-limits.ts";
 import { streamWatch, type WatchEnd } from "./watch-stream.ts";
 
 /** Called with everything that the gateway does, for metrics. */
@@ -33,6 +39,7 @@ export interface GatewayEvents {
 export interface GatewayOptions {
   /** Without credentials of its own: each request has the tenant's. */
   readonly transport: Pick<Transport, "send">;
+  readonly accountOf: AccountOf;
   readonly authority: Authority;
   readonly kinds: Kinds;
   /** Tells the resources that are bound. */
@@ -40,8 +47,7 @@ export interface GatewayOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly events: GatewayEvents;
-  /** Watches of one token. Default 2 000. */
-  readonly mostWatches?: number | undefined;
+  readonly limits?: TenantLimits | undefined;
   /** Interval of the questions whether an open watch is still allowed. Default 60 000. */
   readonly askEveryMs?: number | undefined;
   /** Aborts when the process stops. */
@@ -64,50 +70,61 @@ interface Asked {
   readonly authorization: string;
   readonly forwarded: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  readonly isWatch: boolean;
+  /** Takes a place for this request's account. */
+  readonly take: (kind: PlaceKind, count?: number) => ReturnType<TakePlace>;
 }
 
 /** Returns the gateway. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { events, mostWatches = 2_000 } = options;
-  const watches = new Map<string, number>();
-  const refuse = (answer: Answer, failure: Failure): void => {
-    events.refused(failure.code);
-    answerFailure(answer, failure);
-  };
+  const take = createTenantLimits(options.limits ?? {});
   return async (request, answer) => {
     // A client that breaks off is no error of this process.
     request.on("error", () => undefined);
     answer.on("error", () => undefined);
     try {
       const headers = judgeHeaders(request.rawHeaders);
-      if (headers.refusal !== undefined) return refuse(answer, headers.refusal);
+      if (headers.refusal !== undefined) return refuse(options, answer, headers.refusal);
       const { authorization, forwarded, accept } = headers;
       const read = readRequest(request.method ?? "", request.url ?? "", accept);
-      if (read.kind === "refuse") return refuse(answer, read.failure);
+      if (read.kind === "refuse") return refuse(options, answer, read.failure);
       const signal = clientSignal(answer, options.signal);
-      const asked: Asked = { request, answer, authorization, forwarded, signal };
+      const account = await options.accountOf(authorization);
+      if (account === "unauthorized") return refuse(options, answer, unauthorized);
       const isWatch = read.kind === "pass" ? read.isWatch : read.request.watch !== undefined;
-      if (!isWatch) return await respond(options, asked, read);
-      const owner = digestOf(authorization);
-      const open = watches.get(owner) ?? 0;
-      if (open >= mostWatches) return refuse(answer, tooMany(mostWatches));
-      watches.set(owner, open + 1);
-      try {
-        return await respond(options, asked, read);
-      } finally {
-        const left = (watches.get(owner) ?? 1) - 1;
-        if (left === 0) watches.delete(owner);
-        else watches.set(owner, left);
-      }
+      const asked: Asked = {
+        request,
+        answer,
+        authorization,
+        forwarded,
+        signal,
+        isWatch,
+        take: (kind, count) => take(kind, account.key, count),
+      };
+      await inPlace(options, asked, isWatch ? "watch" : "request", 1, () => respond(options, asked, read));
     } catch {
       answer.destroy();
     }
   };
 }
 
-function tooMany(most: number): Failure {
-  const message = `more than ${most} watches are open with this token`;
-  return { code: 429, reason: "TooManyRequests", message, retryAfterSeconds: 5 };
+function refuse({ events }: Pick<GatewayOptions, "events">, answer: Answer, failure: Failure): void {
+  events.refused(failure.code);
+  answerFailure(answer, failure);
+}
+
+/** Works while the account has the places for it; else it refuses the request. */
+async function inPlace(
+  options: GatewayOptions,
+  { answer, take }: Asked,
+  kind: PlaceKind,
+  count: number,
+  work: () => Promise<void>,
+): Promise<void> {
+  const place = take(kind, count);
+  if (place.refusal !== undefined) return refuse(options, answer, place.refusal);
+  using _held = place;
+  await work();
 }
 
 async function respond(
@@ -117,8 +134,15 @@ async function respond(
 ): Promise<void> {
   const reason = read.kind === "pass" ? read.reason : await answerFromCache(options, asked, read.request);
   if (reason === undefined) return;
-  options.events.passed(reason);
-  await passThrough(options.transport, asked);
+  // A longer body is refused before it is held, and one that its headers do not announce as well.
+  const mostBytes = Math.min(announcedBytes(asked.request, longestBody), longestBody);
+  const pass = async (): Promise<void> => {
+    options.events.passed(reason);
+    await passThrough(options.transport, { ...asked, mostBytes });
+  };
+  const holdBody = (): Promise<void> =>
+    mostBytes === 0 ? pass() : inPlace(options, asked, "body", mostBytes, pass);
+  await (asked.isWatch ? inPlace(options, asked, "passedWatch", 1, holdBody) : holdBody());
 }
 
 /** Answers, or says why only the API server can. */
@@ -134,8 +158,7 @@ async function answerFromCache(
     options.authority({ authorization: asked.authorization, verb, group, plural, namespace });
   const right = await ask();
   if (right === "unauthorized") {
-    options.events.refused(401);
-    answerFailure(asked.answer, unauthorized);
+    refuse(options, asked.answer, unauthorized);
     return undefined;
   }
   if (right !== "allowed") return "access";
@@ -149,31 +172,12 @@ async function answerFromCache(
   if (watch === undefined) {
     if (typeof from === "number" && from > cache.resourceVersion) return "newer";
     options.events.listed();
-    return sendList(asked, cache, names, namespace);
+    asked.request.resume();
+    const content = { names, resourceVersion: cache.resourceVersion, objects: cache.list(namespace) };
+    await sendList({ ...asked, clock: options.clock }, content);
+    return undefined;
   }
   return await sendWatch(options, asked, { request, cache, names, ask, watch });
-}
-
-function sendList(
-  asked: Asked,
-  cache: KindCache,
-  names: KindNames,
-  namespace: string | undefined,
-): undefined {
-  const { answer, request } = asked;
-  const { apiVersion, listKind: kind } = names;
-  const resourceVersion = String(cache.resourceVersion);
-  const head = JSON.stringify({ apiVersion, kind, metadata: { resourceVersion } });
-  const pieces: Uint8Array[] = [Buffer.from(`${head.slice(0, -1)},"items":[`)];
-  for (const object of cache.list(namespace)) {
-    if (pieces.length > 1) pieces.push(comma);
-    pieces.push(object);
-  }
-  pieces.push(listEnd);
-  const bytes = Buffer.concat(pieces);
-  request.resume();
-  sendHead(answer, 200, { ...jsonHeaders, "content-length": bytes.length });
-  answer.end(bytes);
 }
 
 /** A watch that may be answered. */
@@ -288,7 +292,3 @@ async function* pagesOf(
     page = next;
   }
 }
-
-const jsonHeaders = { "content-type": "application/json", "cache-control": "no-cache, private" } as const;
-const comma = Buffer.from(",");
-const listEnd = Buffer.from("]}\n");

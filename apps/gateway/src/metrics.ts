@@ -68,7 +68,7 @@ export const endedWatches: CounterDeclaration<"reason"> = {
 export const accessReviews: CounterDeclaration = {
   name: "klutch_gateway_access_reviews_total",
   type: "counter",
-  help: "Questions to the API server whether an app cluster may read a kind",
+  help: "Questions to the API server about app clusters: whose a token is, and whether it may read a kind",
   labels: [],
   processes,
 };

@@ -12,7 +12,7 @@ import {
 import { answeredHeaders } from "./headers.ts";
 
 /** API servers take 3 MiB. */
-const longestBody = 4 * 1024 * 1024;
+export const longestBody: number = 4 * 1024 * 1024;
 const methods: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE"]);
 /** A watch without bookmarks is silent for as long as nothing happens. */
 const longestSilenceMs = 3_700_000;
@@ -23,19 +23,21 @@ export interface Passed {
   readonly answer: Answer;
   readonly forwarded: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  /** Longest body that is taken. */
+  readonly mostBytes: number;
 }
 
 /** Resolves when the answer is complete, or cannot be completed. */
 export async function passThrough(transport: Pick<Transport, "send">, passed: Passed): Promise<void> {
-  const { request, answer, forwarded, signal } = passed;
+  const { request, answer, forwarded, signal, mostBytes } = passed;
   const { method = "", url: path = "" } = request;
   if (!isMethod(method)) {
     const message = `the method ${JSON.stringify(method.slice(0, 20))} is not supported`;
     return answerFailure(answer, { code: 405, reason: "MethodNotAllowed", message });
   }
-  const body = await bodyOf(request, longestBody);
+  const body = await bodyOf(request, mostBytes);
   if (body === undefined) {
-    const message = `the body is longer than ${longestBody} bytes`;
+    const message = `the body is longer than ${mostBytes} bytes`;
     return answerFailure(answer, { code: 413, reason: "RequestEntityTooLarge", message });
   }
   const content = body.length === 0 ? {} : { body, contentType: forwarded["content-type"] };

@@ -11,7 +11,7 @@ export async function runGateway(handle: typeof process): Promise<void> {
     const cluster = await ownCluster(config, env);
     const manager = new Manager({ ...runtime, probes: config.probes });
     const client = manager.own(createKubeClient(cluster, { ...runtime, userAgent: "klutch-gateway" }));
-    const { listen, tls, historyBytes, historyMs, mostWatches, askEveryMs } = config;
+    const { listen, tls, historyBytes, historyMs, limits, askEveryMs } = config;
     manager.add(
       gatewayServer({
         runtime,
@@ -20,7 +20,7 @@ export async function runGateway(handle: typeof process): Promise<void> {
         listen,
         tls,
         bounds: { maxBytes: historyBytes, maxAgeMs: historyMs },
-        limits: { mostWatches, askEveryMs },
+        limits: { ...limits, askEveryMs },
       }),
     );
     await manager.start({ signal });

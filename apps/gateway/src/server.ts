@@ -10,12 +10,14 @@ import {
   type Runtime,
   type ServedCertificate,
 } from "@klutch/kube-runtime";
+import { createAccountOf } from "./account.ts";
 import { createAuthority } from "./authority.ts";
 import { boundIn, exportNames, untilKnown } from "./bound.ts";
 import { gatewayMetrics } from "./counts.ts";
 import { createGateway, type GatewayOptions } from "./gateway.ts";
 import type { HistoryBounds } from "./history.ts";
 import { Kinds } from "./kinds.ts";
+import type { TenantLimits } from "./tenant-limits.ts";
 
 /** Options of `gatewayServer`. */
 export interface GatewayServerOptions {
@@ -27,7 +29,7 @@ export interface GatewayServerOptions {
   readonly listen: { readonly host: string | undefined; readonly port: number };
   readonly tls: ServedCertificate;
   readonly bounds: HistoryBounds;
-  readonly limits: Pick<GatewayOptions, "mostWatches" | "askEveryMs">;
+  readonly limits: TenantLimits & Pick<GatewayOptions, "askEveryMs">;
   /** Time for which an answer about rights counts. Default 10 000. */
   readonly keepRightsMs?: number | undefined;
   /** Called with the port once it listens. */
@@ -67,9 +69,11 @@ export function gatewayServer(options: GatewayServerOptions): Runnable {
         onAsked,
         keepMs: options.keepRightsMs,
       });
+      const accountOf = createAccountOf({ transport: tenants, clock, onAsked });
       const isBound = boundIn(names);
-      const parts = { authority, kinds, isBound, clock, random, events };
-      const gateway = createGateway({ ...parts, ...options.limits, transport: tenants, signal });
+      const parts = { accountOf, authority, kinds, isBound, clock, random, events };
+      const { askEveryMs, ...limits } = options.limits;
+      const gateway = createGateway({ ...parts, limits, askEveryMs, transport: tenants, signal });
       const server = createSecureServer({
         ...optionsOf(tls),
         allowHTTP1: true,

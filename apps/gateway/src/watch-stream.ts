@@ -47,8 +47,8 @@ export type WatchEnd = "over" | "gone" | "expired" | "denied" | "slow";
 const bookmarkEveryMs = 60_000;
 /** An API server says where to go on a moment before it ends a watch. */
 const lastBookmarkMs = 2_000;
-/** A reader that takes nothing for so long is cut off. */
-const slowestMs = 30_000;
+/** Time for which a reader may take nothing; then it is cut off. */
+export const slowestMs = 30_000;
 /** Lines are sent together up to this size. */
 const chunkBytes = 64 * 1024;
 /** Questions in a row without an answer: after them no one can say that the watch is still allowed. */

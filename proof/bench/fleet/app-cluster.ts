@@ -15,6 +15,7 @@ import { startFollowing, startStopwatch, within } from "../harness/stopwatch.ts"
 import { wallClock } from "../harness/wire-log.ts";
 import {
   claimOf,
+  fieldsOf,
   firstClaim,
   fleetKinds,
   hasStatus,
@@ -48,6 +49,8 @@ export interface FleetCluster {
   start(): void;
   /** Changes its first claim. */
   edit(size: number): Promise<unknown>;
+  /** Resolves to the milliseconds since the epoch at which its CRD of the timed kind first had a field of this name. */
+  hasField(name: string): Promise<number>;
   /** Makes claims one after the other; resolves to the milliseconds until each had its status in the app cluster. */
   probe(count: number): Promise<readonly number[]>;
 }
@@ -82,6 +85,13 @@ export async function startFleetCluster(options: FleetClusterOptions): Promise<F
       else ready.delete(binding);
     },
   });
+  const fieldsAt = new Map<string, number>();
+  await startFollowing(client, customResourceDefinitions, {
+    onChange(_kind, object) {
+      if (object.metadata.name !== timedKind.crdName) return;
+      for (const field of fieldsOf(object)) if (!fieldsAt.has(field)) fieldsAt.set(field, wallClock());
+    },
+  });
   let running = run();
   for (let number = 0; number < namespaces; number++)
     await waitFor(
@@ -114,6 +124,7 @@ export async function startFleetCluster(options: FleetClusterOptions): Promise<F
       const ref = { namespace: workNamespace(0), name: firstClaim };
       return client.mergePatch<KubeObject>(timedKind.type, ref, { spec: { size } });
     },
+    hasField: (field) => waitFor(`the field ${field} in ${name}`, () => fieldsAt.get(field), patience),
     async probe(count) {
       const times: number[] = [];
       for (let number = 0; number < count; number++) {

@@ -1,6 +1,13 @@
 /** The APIs of the fleet: kinds that a status is written to, each with the permission claim that Klutch's own have, the provider's Secrets. */
 import type { PermissionClaim } from "@klutch/api";
-import { type DynamicObject, type KubeObject, recordAt, type ResourceType, textAt } from "@klutch/kube-core";
+import {
+  type DynamicObject,
+  type KubeObject,
+  recordAt,
+  recordsAt,
+  type ResourceType,
+  textAt,
+} from "@klutch/kube-core";
 import { anyObject, crdObject, objectOfType } from "@klutch/kube-testing";
 
 /** One API. */
@@ -13,8 +20,8 @@ export interface FleetKind {
 
 const group = "fleet.klutch.example";
 
-/** Returns the kind number `index`. */
-export function fleetKind(index: number): FleetKind {
+/** Returns the kind number `index`, with a further field when one is named. */
+export function fleetKind(index: number, field?: string): FleetKind {
   const type: ResourceType = {
     group,
     version: "v1",
@@ -22,7 +29,8 @@ export function fleetKind(index: number): FleetKind {
     kind: `Thing${index}`,
     namespaced: true,
   };
-  const properties = { spec: anyObject, status: anyObject };
+  const more = field === undefined ? {} : { [field]: { type: "string" } };
+  const properties = { spec: anyObject, status: anyObject, ...more };
   return { type, crdName: `${type.plural}.${group}`, crd: crdObject(type, { properties, hasStatus: true }) };
 }
 
@@ -51,6 +59,12 @@ export const firstClaim = "first";
 /** Returns a claim of a kind. */
 export function claimOf({ type }: FleetKind, namespace: string, name: string): DynamicObject {
   return objectOfType(type, { namespace, name }, { spec: { size: 1 } });
+}
+
+/** Names the fields at the top of the only version of a CustomResourceDefinition. */
+export function fieldsOf(crd: DynamicObject): readonly string[] {
+  const [version] = recordsAt(crd["spec"], "versions");
+  return Object.keys(recordAt(version, "schema", "openAPIV3Schema", "properties"));
 }
 
 /** Tells whether the status that a probe gets is there. */

@@ -118,6 +118,11 @@ export async function openWatches(controlPlane: FleetControlPlane): Promise<numb
   return watchesIn(await metricsOf(controlPlane)).all;
 }
 
+/** Returns the number of requests since the API server's start; a watch counts when it ends. */
+export async function requestCount(controlPlane: FleetControlPlane): Promise<number> {
+  return requestsIn(await metricsOf(controlPlane));
+}
+
 async function servedWatches({ gateway }: FleetControlPlane): Promise<number> {
   if (gateway === undefined) return 0;
   const answer = await fetch(`${gateway.probeUrl}/metrics`);

@@ -14,6 +14,8 @@ interface Order {
   readonly comeBack?: readonly string[];
   /** A change of the first claim of these app clusters. */
   readonly edit?: { readonly names: readonly string[]; readonly size: number };
+  /** A field of the timed kind that all app clusters wait for. */
+  readonly field?: string;
   /** Claims to time in an app cluster, one after the other. */
   readonly probe?: { readonly name: string; readonly count: number };
 }
@@ -28,6 +30,8 @@ interface Seen {
   readonly turnedAt: number;
   readonly restarts: number;
   readonly probes: readonly number[];
+  /** Milliseconds since the epoch at which each app cluster had the field that the order names. */
+  readonly fieldAt: readonly number[];
 }
 
 /** The agents of all processes together. */
@@ -71,6 +75,7 @@ export async function startFleet(server: string, processes: number): Promise<Fle
         turnedAt: Math.max(...seen.map(({ turnedAt }) => turnedAt)),
         restarts: seen.reduce((sum, { restarts }) => sum + restarts, 0),
         probes: [],
+        fieldAt: seen.flatMap(({ fieldAt }) => fieldAt),
       };
     },
     async probe(name: string, count: number) {
@@ -93,6 +98,7 @@ function obey(): void {
     leave = [],
     comeBack = [],
     edit,
+    field,
     probe,
   }: Order): Promise<Seen> => {
     if (server !== undefined) takeWire = startWireLog(server);
@@ -100,6 +106,7 @@ function obey(): void {
     await Promise.all(named(leave).map((cluster) => cluster.stop()));
     if (edit !== undefined) await Promise.all(named(edit.names).map((cluster) => cluster.edit(edit.size)));
     for (const cluster of named(comeBack)) cluster.start();
+    const fieldAt = field === undefined ? [] : await Promise.all(clusters.map((one) => one.hasField(field)));
     const [probed] = probe === undefined ? [] : named([probe.name]);
     const probes = probed === undefined ? [] : await probed.probe(probe?.count ?? 0);
     return {
@@ -108,6 +115,7 @@ function obey(): void {
       turnedAt: Math.max(0, ...clusters.map(({ turnedAt }) => turnedAt)),
       restarts: clusters.reduce((sum, one) => sum + one.restarts, 0),
       probes,
+      fieldAt,
     };
   };
   process.on(

@@ -33,6 +33,13 @@ export {
   seededRandom,
 } from "./model/faults.ts";
 export { type GatewayProcess, startGatewayProcess } from "./gateway-process.ts";
+export {
+  type AnswerHead,
+  type MisbehavingClient,
+  type OpenStreams,
+  openStreams,
+  requestInLoops,
+} from "./misbehaving-client.ts";
 export type { Json, JsonObject } from "./model/json.ts";
 export {
   anyObject,

@@ -20,7 +20,7 @@ export const minimal = {
 const certificate = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n";
 
 /** Everything that the chart of the control plane can make, in as many variants as exclude each other. */
-export const variants: Readonly<Record<"ingress" | "gateway" | "backend", object>> = {
+export const variants: Readonly<Record<"ingress" | "gateway" | "backend" | "fleet", object>> = {
   ingress: {
     ...minimal.klutch,
     imagePullSecrets: [{ name: "registry" }],
@@ -60,6 +60,19 @@ export const variants: Readonly<Record<"ingress" | "gateway" | "backend", object
     nodeSelector: { "kubernetes.io/arch": "amd64" },
     tolerations: [{ operator: "Exists" }],
     affinity: { nodeAffinity: {} },
+  },
+  fleet: {
+    ...minimal.klutch,
+    tenantGateway: {
+      enabled: true,
+      secretName: "gateway-tls",
+      replicas: 2,
+      from: [{ ipBlock: { cidr: "192.0.2.0/24" } }],
+      egress: [{ to: [{ ipBlock: { cidr: "198.51.100.7/32" } }], ports: [{ port: 6443, protocol: "TCP" }] }],
+      resources: { requests: { cpu: "100m", memory: "512Mi" } },
+    },
+    priorityAndFairness: { enabled: true, namespaces: ["crossplane-system", "upbound"] },
+    offers: ["widgets.shop.example.com"],
   },
 };
 

@@ -44,7 +44,7 @@ import {
 import { byNamespace, type Caches, isOperators } from "../controller-context.ts";
 import type { ConsoleClaims } from "./claims.ts";
 import type { ConsoleCost } from "./cost.ts";
-import { konnectorRows } from "./konnector-rows.ts";
+import { readKonnectors } from "./konnector-rows.ts";
 import { instancesOf, type Rights } from "./rights.ts";
 
 /** A row with the text that is sent. */
@@ -223,8 +223,8 @@ export class Board {
       return { deps, make: () => [clusterRow(binding, tenant, facts)] };
     });
     const rollouts = [...caches.rollouts.list()];
-    const readKonnector = konnectorRows(rollouts, tenantIn, this.#parts.time());
-    const konnectors = this.#collect("konnectors", caches.bindings.list(), readKonnector);
+    const readings = readKonnectors(caches.bindings.list(), rollouts, tenantIn, this.#parts.time());
+    const konnectors = this.#collect("konnectors", readings, (reading) => reading);
     const members = this.#collect("members", tenantIn.values(), (tenant) => ({
       deps: [tenant],
       make: () => memberRows(tenant),

@@ -10,7 +10,7 @@ import {
   wantedKonnectorLabel,
 } from "@klutch/api";
 import { type KonnectorRow, rolloutProblem } from "@klutch/overview";
-import { konnectorRows } from "./konnector-rows.ts";
+import { readKonnectors } from "./konnector-rows.ts";
 
 const at = "2026-11-01T00:00:00Z";
 const now = Date.parse("2026-11-02T00:00:00Z");
@@ -65,8 +65,17 @@ const tenant = (channel: string): Tenant => ({
   spec: {},
 });
 
+function rowsOf(
+  bindings: readonly ClusterBinding[],
+  rollouts: readonly KonnectorRollout[],
+  channel: string,
+): readonly KonnectorRow[] {
+  const tenants = new Map([["c00", tenant(channel)]]);
+  return [...readKonnectors(bindings, rollouts, tenants, now)].flatMap(({ make }) => make());
+}
+
 function rowOf(one: ClusterBinding, rollouts = [rollout()], channel = "stable"): KonnectorRow | undefined {
-  return konnectorRows(rollouts, new Map([["c00", tenant(channel)]]), now)(one)?.make()[0];
+  return rowsOf([one], rollouts, channel)[0];
 }
 
 const updates = { konnectorUpdates: { line: "patch", floor: "v1.6.0" } };
@@ -98,6 +107,40 @@ test("a konnector that no roll-out selects is well, and one that does not follow
   const old = rowOf(binding({}));
   assert.match(old?.says ?? "", /does not follow updates, or its konnector is too old/);
   assert.equal(old?.next, "in the app cluster: kubectl bind --follow-updates patch");
+});
+
+test("a roll-out that selects no app cluster has a row of its own, which says so", () => {
+  const [cluster, idle, ...more] = rowsOf([binding(updates)], [rollout()], "early");
+  assert.equal(cluster?.rollout, "");
+  assert.deepEqual(more, []);
+  const { id, tenant: owner, rollout: name, wanted, health, channel } = idle ?? {};
+  assert.deepEqual(
+    { id, owner, name, wanted, health, channel },
+    {
+      id: "rollouts/stable",
+      owner: "",
+      name: "stable",
+      wanted: "v1.6.1",
+      health: "pending",
+      channel: "example.org/channel=stable",
+    },
+  );
+  assert.match(idle?.says ?? "", /^selects no app cluster: no Tenant of an app cluster has the labels/);
+  assert.equal(rowsOf([binding(updates)], [rollout()], "stable").length, 1);
+  const everywhere = { ...rollout(), spec: { ...rollout().spec, tenantLabels: {} } };
+  assert.match(rowsOf([], [everywhere], "stable")[0]?.says ?? "", /: none is bound, or older roll-outs/);
+});
+
+test("a roll-out whose app clusters an older one selects has a row of its own, too", () => {
+  const younger = { ...rollout(), metadata: { name: "late", creationTimestamp: "2026-11-01T01:00:00Z" } };
+  const rows = rowsOf([binding(updates)], [younger, rollout()], "stable");
+  assert.deepEqual(
+    rows.map(({ id, rollout: name }) => [id, name]),
+    [
+      ["c00", "stable"],
+      ["rollouts/late", "late"],
+    ],
+  );
 });
 
 test("a stopped roll-out names its reason on each row, and only the wave that went back is a problem", () => {

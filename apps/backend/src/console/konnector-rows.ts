@@ -10,31 +10,61 @@ import {
 import { plainText } from "@klutch/kube-core";
 import type { KonnectorRow } from "@klutch/overview";
 import { byAge, type ClusterFacts, factsOf, selects } from "../rollouts/facts.ts";
-import { reasonOf } from "../rollouts/plan.ts";
+import { emptyMessage, reasonOf } from "../rollouts/plan.ts";
 
 const [wordLimit, textLimit] = [100, 400];
 
-/** Returns a function that reads the row of one app cluster; undefined for one that is going. `now`: milliseconds since the epoch. */
-export function konnectorRows(
+/** A row that is made only if what it follows from has changed. */
+export interface KonnectorReading {
+  readonly deps: readonly unknown[];
+  readonly make: () => readonly KonnectorRow[];
+}
+
+/** Reads a row for each app cluster that is not going, and then one for each roll-out that selects none of them. `now`: milliseconds since the epoch. */
+export function* readKonnectors(
+  bindings: Iterable<ClusterBinding>,
   rollouts: readonly KonnectorRollout[],
   tenantIn: ReadonlyMap<string, Tenant>,
   now: number,
-): (
-  binding: ClusterBinding,
-) => { readonly deps: readonly unknown[]; readonly make: () => readonly KonnectorRow[] } | undefined {
+): Generator<KonnectorReading> {
   const ordered = byAge(rollouts);
-  return (binding) => {
+  const idle = new Set(ordered);
+  for (const binding of bindings) {
     const { namespace = "", name, deletionTimestamp } = binding.metadata;
-    if (name !== clusterBindingName || deletionTimestamp !== undefined) return undefined;
+    if (name !== clusterBindingName || deletionTimestamp !== undefined) continue;
     const tenant = tenantIn.get(namespace);
     const rollout = ordered.find((one) => selects(one, tenant));
+    if (rollout !== undefined) idle.delete(rollout);
     const facts = factsOf(binding, []);
     const standing =
       rollout === undefined || facts.version === rollout.spec.version
         ? ""
         : reasonOf(facts, { uid: rollout.metadata.uid ?? "", spec: rollout.spec, now });
     const make = (): readonly KonnectorRow[] => [konnectorRow(binding, facts, rollout, standing)];
-    return { deps: [binding, rollout, standing], make };
+    yield { deps: [binding, rollout, standing], make };
+  }
+  for (const rollout of idle) yield { deps: [rollout], make: () => [idleRow(rollout)] };
+}
+
+/** Operators alone see it: it belongs to no tenant. */
+function idleRow(rollout: KonnectorRollout): KonnectorRow {
+  const { metadata, spec, status } = rollout;
+  const name = plainText(metadata.name ?? "", 253);
+  return {
+    id: `rollouts/${name}`,
+    tenant: "",
+    name: "",
+    version: "",
+    wanted: plainText(spec.version, 40),
+    follows: "",
+    rollout: name,
+    phase: status?.phase ?? "",
+    channel: channelOf(rollout),
+    wave: undefined,
+    health: "pending",
+    says: plainText(emptyMessage(spec), textLimit),
+    stopped: "",
+    next: "kubectl get tenants -A --show-labels",
   };
 }
 

@@ -34,6 +34,18 @@ test("a good version reaches all, a wave after the other and each after its paus
   assert.equal(fleet.plan().condition.status, "True");
 });
 
+test("a roll-out that selects no app cluster is not over: it says so, and begins when one comes", () => {
+  const fleet = new Fleet({ ...spec, tenantLabels: { channel: "none" } }, []);
+  fleet.run(5);
+  const { condition, writes, status } = fleet.plan();
+  assert.deepEqual(
+    [condition.status, condition.reason, status.phase],
+    ["False", "NoAppCluster", "Progressing"],
+  );
+  assert.match(condition.message ?? "", /^selects no app cluster: no Tenant/);
+  assert.deepEqual(writes, []);
+});
+
 for (const [fault, words] of [
   ["problem", /c03 has more problems than before \(SecretValid: broken by v1\.6\.1\)/],
   ["silence", /c03 has no heartbeat/],

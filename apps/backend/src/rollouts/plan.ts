@@ -5,6 +5,7 @@
  * | observed | step |
  * |---|---|
  * | the version was stopped | each app cluster of that wave goes back to the version before |
+ * | no app cluster belongs to it | say so, and wait for one |
  * | an app cluster of the present wave is worse than before, or too late | stop, and say which one and why |
  * | not all of the wave run the version | wait |
  * | all are well for less than the pause | wait |
@@ -64,6 +65,11 @@ export const rolledOut = "RolledOut";
 export function planRollout(observed: ObservedRollout): RolloutPlan {
   const { spec, status, clusters, now } = observed;
   if (status.stop?.version === spec.version) return goBack(observed, status.stop.wave, status.stop.message);
+  if (clusters.length === 0)
+    return {
+      ...said(observed, 0, { phase: "Progressing" }),
+      condition: falseCondition(rolledOut, "NoAppCluster", "Info", emptyMessage(spec)),
+    };
   const told = clusters.filter((one) => isTold(one, observed));
   const wave = Math.max(0, ...told.map(({ record }) => record?.wave ?? 0));
   const present = told.filter(({ record }) => record?.wave === wave);
@@ -109,6 +115,15 @@ export function planRollout(observed: ObservedRollout): RolloutPlan {
     ...going(observed, wave + 1, `wave ${wave + 1}: ${writes.length} app clusters get ${spec.version}`),
     writes,
   };
+}
+
+/** Says why a roll-out changes nothing: without these words it would look like one that is over. */
+export function emptyMessage({ tenantLabels = {} }: Pick<KonnectorRolloutSpec, "tenantLabels">): string {
+  const none =
+    Object.keys(tenantLabels).length === 0
+      ? "none is bound"
+      : "no Tenant of an app cluster has the labels of spec.tenantLabels";
+  return `selects no app cluster: ${none}, or older roll-outs select the same ones`;
 }
 
 /** Returns true for an app cluster that this roll-out gave the version. */

@@ -18,6 +18,7 @@ import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import type { ControlPlane } from "../service/control-plane.ts";
 import { listed } from "../tenants/read.ts";
+import { noPlaces, readPlaces } from "./cluster-places.ts";
 import { type PricesOf, readOfferPrices } from "./offer-prices.ts";
 import { readRegions } from "./offer-regions.ts";
 import {
@@ -45,7 +46,26 @@ export async function lookAtClusters(
     listed<DynamicObject>(context, cluster, clusterBindings),
     listed<Tenant>(context, cluster, tenants),
   ]);
-  return lookOf(clusterRows(bindings, all, context.clock.now()), clusterColumns, format);
+  // The short table and the names show no places, so nothing is read for them.
+  const showsPlaces = format !== undefined && format !== "name";
+  const placesOf = showsPlaces
+    ? await readPlaces(context, cluster, () => tenantsByNamespace(context, cluster))
+    : noPlaces;
+  return lookOf(clusterRows(bindings, all, context.clock.now(), placesOf), clusterColumns, format);
+}
+
+/** Returns the cluster namespaces of the namespaces in which app clusters have their claims. */
+async function tenantsByNamespace(
+  context: CliContext,
+  cluster: ControlPlane,
+): Promise<ReadonlyMap<string, string>> {
+  const spaces = await listed<KubeObject>(context, cluster, namespaces);
+  return new Map(
+    spaces.map(({ metadata }) => [
+      metadata.name ?? "",
+      readServiceNamespaceOwner(metadata.annotations?.[serviceNamespaceAnnotation])?.clusterNamespace ?? "",
+    ]),
+  );
 }
 
 const noPrices: PricesOf = () => [];
@@ -74,17 +94,11 @@ export async function lookAtLoad(
   order: TopOrder,
 ): Promise<Look> {
   await requireControlPlane(context, cluster);
-  const [bindings, exports, spaces] = await Promise.all([
+  const [bindings, exports, tenantOf] = await Promise.all([
     listed<DynamicObject>(context, cluster, clusterBindings),
     listed<APIServiceExport>(context, cluster, apiServiceExports),
-    listed<KubeObject>(context, cluster, namespaces),
+    tenantsByNamespace(context, cluster),
   ]);
-  const tenantOf = new Map(
-    spaces.map(({ metadata }) => [
-      metadata.name ?? "",
-      readServiceNamespaceOwner(metadata.annotations?.[serviceNamespaceAnnotation])?.clusterNamespace ?? "",
-    ]),
-  );
   const loads = new Map<string, Load>();
   for (const name of new Set(exports.map(({ metadata }) => metadata.name ?? ""))) {
     for await (const claim of claimsOf(context, cluster, name)) {

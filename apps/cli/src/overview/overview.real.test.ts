@@ -137,6 +137,11 @@ test("status, clusters and offers in a control plane: well, then the problems wi
     clusters.stdout(),
     /^TENANT +CLUSTER +APIS +KONNECTOR +HEARTBEAT +STATE +PROBLEM\ncluster-a +prod-eu +1 +- +\d+s +well\n$/,
   );
+  const wide = await above("clusters", "-o", "wide");
+  assert.match(
+    wide.stdout(),
+    /^TENANT .* FOLLOWS +REGIONS +BROKERS +HEARTBEAT .*\ncluster-a .* - +- +\d+s +well\n$/,
+  );
   assert.equal(
     (await above("offers", "-o", "name")).stdout(),
     "apiserviceexporttemplate.example-backend.klutch.anynines.com/widgets\n",

@@ -11,7 +11,7 @@ import {
   type Load,
   offerColumns,
   offerRows,
-  regionText,
+  namesText,
   topColumns,
   topRows,
 } from "./rows.ts";
@@ -267,9 +267,9 @@ test("offers name the regions of their service that take new instances", () => {
     config("mariadb", "eu-3"),
     config("postgresql", ""),
   ]);
-  assert.equal(regionText(regions("postgresql")), "eu-1, eu-2");
-  assert.equal(regionText(regions("keyvalue")), "-");
-  assert.equal(regionText(regions("")), "-");
+  assert.equal(namesText(regions("postgresql")), "eu-1, eu-2");
+  assert.equal(namesText(regions("keyvalue")), "-");
+  assert.equal(namesText(regions("")), "-");
 });
 
 test("ages are kubectl's; a time that is none has no age, and one ahead counts as now", () => {

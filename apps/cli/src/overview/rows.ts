@@ -18,6 +18,7 @@ import {
 } from "@klutch/api";
 import { conditionsOf, type DynamicObject, findCondition, numberAt, textAt } from "@klutch/kube-core";
 import { clusterProblems, problemsOf, problemText, updateFault } from "@klutch/overview";
+import { noPlaces, type PlacesOf } from "./cluster-places.ts";
 import { priceText, type PricesOf } from "./offer-prices.ts";
 import type { RegionsOf } from "./offer-regions.ts";
 import { ageOf, type Column, type Row } from "./table.ts";
@@ -32,6 +33,8 @@ export const clusterColumns: readonly Column[] = [
   { field: "version", title: "KONNECTOR" },
   { field: "wanted", title: "WANTED", isWide: true },
   { field: "follows", title: "FOLLOWS", isWide: true },
+  { field: "regions", title: "REGIONS", isWide: true },
+  { field: "brokers", title: "BROKERS", isWide: true },
   { field: "heartbeat", title: "HEARTBEAT" },
   { field: "state", title: "STATE" },
   { field: "problem", title: "PROBLEM" },
@@ -42,6 +45,7 @@ export function clusterRows(
   bindings: readonly DynamicObject[],
   tenants: readonly Tenant[],
   now: number,
+  placesOf: PlacesOf = noPlaces,
 ): readonly Row[] {
   const byNamespace = new Map(
     tenants
@@ -72,6 +76,8 @@ export function clusterRows(
         heartbeat: ageOf(status.lastHeartbeatTime, now),
         wanted: plainText(wanted ?? "-", 40),
         follows: updates === undefined ? "-" : `${updates.line} from ${updates.floor}`,
+        regions: namesText([...placesOf(namespace).regions]),
+        brokers: namesText([...placesOf(namespace).brokers]),
         state:
           problem !== ""
             ? "problem"
@@ -137,7 +143,7 @@ export function offerRows(
         offered: is("Offered"),
         clusters: status?.boundClusters ?? 0,
         price: priceText(pricesOf(crdNameOf(spec.APIServiceSelector))),
-        regions: regionText(regionsOf(metadata.labels?.[serviceTypeLabel] ?? "")),
+        regions: namesText(regionsOf(metadata.labels?.[serviceTypeLabel] ?? "")),
         backups: backupText(metadata),
         problem: problem === undefined ? "" : problemText(problem),
       },
@@ -179,9 +185,9 @@ const regionLimit = 63;
 /** More regions of one tenant are left out. */
 const mostRegions = 50;
 
-/** Returns one cell with the regions by name; `-` without any. */
-export function regionText(regions: readonly string[]): string {
-  return regions.length === 0 ? "-" : [...new Set(regions)].toSorted().join(", ");
+/** Returns one cell with the names in order; `-` without any. */
+export function namesText(names: readonly string[]): string {
+  return names.length === 0 ? "-" : [...new Set(names)].toSorted().join(", ");
 }
 
 /** Counts a claim of the control plane for its tenant. */
@@ -221,7 +227,7 @@ export function topRows(
       notReady,
       errors,
       namespaces: namespaces?.size ?? 0,
-      regions: regionText([...(regions ?? [])]),
+      regions: namesText([...(regions ?? [])]),
       apis: numberAt(binding.status, "boundAPIs") ?? 0,
       lag: ageOf(status.lastHeartbeatTime, now),
     };

@@ -11,15 +11,18 @@ export function upgradeCommand(context: CliContext, tools: CommandTools): Comman
   const command = tools
     .prepare(new Command("upgrade"))
     .description(
-      "Preview an upgrade of a control plane or an app cluster to this release: its changes and what blocks it. Read-only.",
+      "Upgrade an app cluster to this release: its konnector, roles and policies. With --check, preview an upgrade of a control plane or an app cluster.",
     )
-    .option("--check", "check the cluster of the kubeconfig; required, because the command only checks")
+    .option("--check", "only show what changes and what blocks the upgrade, without changing anything")
+    .option("--registry <host[/path]>", "registry to take the konnector's image from, such as a mirror")
+    .option("--yes", "give accepted rights that the konnector lacks without a question")
     .option(acceptFlag, "accept that this release takes over an installation of Klutch in Go")
     .option("-o, --output <format>", "output format: json")
     .action(async () => {
       const { output, ...values }: Readonly<Record<string, unknown>> = command.opts();
       await upgrade(context, {
         ...commonOptions(values, context.env),
+        claims: values["yes"] === true ? "accept" : "ask",
         check: values["check"] === true,
         acceptsTakeOver: values["acceptTakeOver"] === true,
         output: readFormat(output, ["json"]),

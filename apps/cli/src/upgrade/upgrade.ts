@@ -1,11 +1,13 @@
-/** `klutch upgrade --check`: what runs, what an upgrade to this release changes, and what stands against it. Reads only. */
+/** `klutch upgrade`: what runs, what an upgrade to this release changes, and what stands against it. Without `--check` an app cluster is upgraded. */
 import { klutchVersion } from "@klutch/api";
 import type { ResourceType } from "@klutch/kube-core";
 import { createKubeClient, loadKubeconfig } from "@klutch/kube";
+import { consumerOf } from "../clusters.ts";
 import type { CliContext } from "../context.ts";
 import { CliError } from "../errors.ts";
 import { CheckFailedError, counted } from "../findings.ts";
 import type { CommonOptions } from "../options.ts";
+import { type AppClusterUpgrade, upgradeAppCluster } from "./app-cluster.ts";
 import { lookAtBindings, readBindings } from "./bindings.ts";
 import { lookAtCrds, readCrds, roleOf } from "./crds.ts";
 import { lookForDeletions } from "./deleting.ts";
@@ -22,8 +24,10 @@ import { lookAtTenants } from "./tenants.ts";
 import { lookAtWhoMayBind } from "./who-may-bind.ts";
 
 /** Flags of `upgrade`. */
-export interface UpgradeOptions extends Pick<CommonOptions, "connection" | "requestTimeoutMs"> {
-  /** The upgrade itself is Helm's or kubectl's. */
+export interface UpgradeOptions
+  extends AppClusterUpgrade,
+    Pick<CommonOptions, "connection" | "requestTimeoutMs"> {
+  /** Read only. The upgrade of a control plane is Helm's or kubectl's. */
   readonly check: boolean;
   /** Flag by which the user accepts that an installation in Go is taken over. */
   readonly acceptsTakeOver: boolean;
@@ -32,11 +36,6 @@ export interface UpgradeOptions extends Pick<CommonOptions, "connection" | "requ
 
 /** Runs the command. Throws `CheckFailedError` when something blocks the upgrade. */
 export async function upgrade(context: CliContext, options: UpgradeOptions): Promise<void> {
-  if (!options.check)
-    throw new CliError(
-      "Usage",
-      "klutch upgrade only checks: pass --check. Run the upgrade itself with Helm or kubectl, see docs/upgrade.md.",
-    );
   const { terminal, signal, clock } = context;
   const config = await loadKubeconfig(options.connection);
   const { requestTimeoutMs } = options;
@@ -55,7 +54,15 @@ export async function upgrade(context: CliContext, options: UpgradeOptions): Pro
     throw new CheckFailedError(
       `Found ${counted(against, "obstacle")} to the upgrade to ${klutchVersion}. Nothing was written.`,
     );
-  terminal.say(`Nothing blocks the upgrade to ${klutchVersion}. Nothing was written.`);
+  const isFree = `Nothing blocks the upgrade to ${klutchVersion}.`;
+  if (options.check) return terminal.say(`${isFree} Nothing was written.`);
+  if (report.role !== "an app cluster")
+    throw new CliError(
+      "Usage",
+      `${isFree} klutch upgrade writes in app clusters only, and this is ${report.role}. Upgrade a control plane with Helm or kubectl, see docs/upgrade.md; --check only looks.`,
+    );
+  terminal.say(isFree);
+  await upgradeAppCluster(context, consumerOf(config, client), options);
 }
 
 /** Inputs of a check; `now` is in milliseconds since the epoch. */

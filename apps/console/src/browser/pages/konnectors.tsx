@@ -20,7 +20,7 @@ export const konnectors: Page<KonnectorRow> = {
       title: "App cluster",
       phone: true,
       share: 1.4,
-      value: ({ name, tenant }) => name || tenant,
+      value: nameOf,
     },
     {
       id: "health",
@@ -43,7 +43,7 @@ export const konnectors: Page<KonnectorRow> = {
     { id: "phase", title: "Phase", value: ({ phase }) => phase },
     { id: "says", wide: true, title: "Says", share: 2, value: ({ says }) => says },
   ],
-  heading: ({ name, tenant }) => name || tenant,
+  heading: nameOf,
   more: (row) => <Stopped row={row} />,
   details: (row) => [
     ["State", <HealthMark key="" health={row.health} />],
@@ -58,6 +58,11 @@ export const konnectors: Page<KonnectorRow> = {
     ["Wave", <Text key="" of={row.wave === undefined ? "" : formatNumber(row.wave)} />],
   ],
 };
+
+/** A roll-out that selects no app cluster has a row without one. */
+function nameOf({ name, tenant, rollout }: KonnectorRow): string {
+  return name || tenant || `none (roll-out ${rollout})`;
+}
 
 function Stopped({ row }: { readonly row: KonnectorRow }): ReactElement | undefined {
   const { stopped, next } = row;
