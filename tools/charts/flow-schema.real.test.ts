@@ -1,7 +1,7 @@
 /** The chart's FlowSchema on a real API server: it counts the control plane's programs apart from app clusters. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { createTransport } from "@klutch/kube";
+import { createTransport, systemClock } from "@klutch/kube";
 import { type DynamicObject, namespaces, type ObjectRef, serviceAccounts } from "@klutch/kube-core";
 import {
   accountConfig,
@@ -28,7 +28,10 @@ const flowSchemas = {
 
 /** Returns the UID of the FlowSchema under which the API server counts requests of an account. */
 async function schemaOf(account: ObjectRef): Promise<string> {
-  const transport = createTransport(await accountConfig(cluster, account), { userAgent: "test" });
+  const transport = createTransport(await accountConfig(cluster, account), {
+    userAgent: "test",
+    clock: systemClock,
+  });
   try {
     const response = await transport.send({ method: "GET", path: "/api/v1/namespaces?limit=1" });
     await response.discard();

@@ -54,7 +54,7 @@ test("a role that this release adds is written for a konnector that runs it alre
 });
 
 test("rights that the konnector does not have are given only when the person says so", async () => {
-  const role = { name: bindingRoleName(`${fixture.widgets.plural}.${fixture.widgets.group}`) };
+  const role = { name: bindingRoleName(fixture.widgets.name) };
   const before = await client.get<DynamicObject>(clusterRoles, role);
   await client.mergePatch(clusterRoles, role, { rules: [] });
   const refused = await fixture.run(["upgrade"], { answers: ["no"] });
