@@ -226,7 +226,7 @@ test("a restore brings back exactly what was backed up, once; a backup that is d
     data_stream: {},
     composed_of: ["base"],
   });
-  await use("PUT", "/_template/old%20one", { index_patterns: ["old-*"], settings: { number_of_shards: 2 } });
+  await use("PUT", "/_template/old%2Bone", { index_patterns: ["old-*"], settings: { number_of_shards: 2 } });
   await use("PUT", "/shelf", {
     mappings,
     settings: { number_of_replicas: 0, refresh_interval: "7s" },
