@@ -194,7 +194,7 @@ async function contentOf(credentials: Credentials): Promise<Part> {
       }),
     ),
     documents: hits.map((hit) => JSON.stringify(hit)).toSorted(),
-    streams: await answered("/_data_stream?expand_wildcards=all"),
+    streams: await answered("/_data_stream"),
     templates: [await answered("/_component_template"), await answered("/_index_template")],
     old: await answered("/_template"),
   };
