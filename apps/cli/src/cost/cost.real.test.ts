@@ -361,7 +361,7 @@ test("the page's price list is taken, and its commands run", async () => {
   await client.delete(configMaps, ref);
   await client.create<DynamicObject>(configMaps, parseYaml(block) as DynamicObject);
   const commands = [...page.matchAll(/^ {4}klutch (cost .*)$/gm)].map(([, line = ""]) => line.split(" "));
-  assert.equal(commands.length, 2);
+  assert.equal(commands.length, 4);
   for (const command of commands) {
     const { code, said } = await run(command);
     assert.equal(code, 0, said);

@@ -60,7 +60,8 @@ test("rights that the konnector does not have are given only when the person say
   const refused = await fixture.run(["upgrade"], { answers: ["no"] });
   assert.equal(refused.code, 0, refused.stderr());
   assert.match(refused.stderr(), /The konnector lacks rights, which were not given/);
-  assert.deepEqual((await client.get<DynamicObject>(clusterRoles, role))["rules"], []);
+  const left = await client.get<DynamicObject>(clusterRoles, role);
+  assert.deepEqual(left["rules"] ?? [], [], "an API server may answer null for no rules");
   const given = await fixture.run(["upgrade", "--yes"]);
   assert.equal(given.code, 0, given.stderr());
   assert.deepEqual((await client.get<DynamicObject>(clusterRoles, role))["rules"], before["rules"]);
