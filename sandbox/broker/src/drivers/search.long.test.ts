@@ -1,13 +1,14 @@
 /** OpenSearch as applications see it, by its HTTP API with the Secret's keys alone. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { after, test } from "node:test";
+import { makeServerFolder } from "@klutch/data-servers";
 import { isPortFree } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { damaged, dump, restore } from "../testing/dumps.ts";
@@ -204,7 +205,7 @@ async function contentOf(credentials: Credentials): Promise<Part> {
 async function changed(whole: Buffer, change: (folder: string) => Promise<void>): Promise<Buffer> {
   const forged = await mkdtemp(join(folder.path, "forged-"));
   const unpacked = join(forged, "unpacked");
-  await mkdir(unpacked, { mode: 0o777 });
+  await makeServerFolder(unpacked);
   const signal = AbortSignal.timeout(60_000);
   await unpack(unpacked, { open: () => Readable.from([whole]), signal });
   await change(unpacked);
