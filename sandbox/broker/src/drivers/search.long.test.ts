@@ -1,7 +1,7 @@
 /** OpenSearch as applications see it, by its HTTP API with the Secret's keys alone. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { isPortFree } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { damaged, dump, restore } from "../testing/dumps.ts";
 import { bindingOf, instanceOf, memoryMiBOf, openFolder, pidIn, serversOf } from "../testing/servers.ts";
-import { copyChanging, pack, unpack } from "./archive.ts";
+import { pack, unpack } from "./archive.ts";
 import type { Credentials } from "./driver.ts";
 
 await using stack = new AsyncDisposableStack();
@@ -211,7 +211,7 @@ async function changed(whole: Buffer, change: (folder: string) => Promise<void>)
   await change(unpacked);
   const to = new PassThrough();
   const packed = buffer(to);
-  await pack(forged, (inside) => copyChanging(unpacked, join(inside, "."), ""), to, signal);
+  await pack(forged, (inside) => cp(unpacked, inside, { recursive: true }), to, signal);
   return packed;
 }
 
