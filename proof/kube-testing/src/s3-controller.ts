@@ -59,6 +59,7 @@ export async function startS3Controller(options: S3ControllerOptions): Promise<A
         `--healthz-addr=${probe}`,
       ],
       env: {
+        ...withoutOwnAccount(),
         KUBECONFIG: kubeconfig,
         AWS_ACCESS_KEY_ID: "of-the-emulator",
         AWS_SECRET_ACCESS_KEY: "of-the-emulator",
@@ -69,4 +70,10 @@ export async function startS3Controller(options: S3ControllerOptions): Promise<A
     }),
   );
   return stack.move();
+}
+
+/** Empties what the environment says of an account in the real AWS. The controller takes an empty variable for none. */
+function withoutOwnAccount(): Readonly<Record<string, string>> {
+  const names = Object.keys(process.env).filter((name) => name.startsWith("AWS_"));
+  return Object.fromEntries(names.map((name) => [name, ""]));
 }
