@@ -79,7 +79,9 @@ export async function fillOpensearch(place: Place, { signal }: Dump): Promise<vo
     requireWhole("restored", await askOpensearch(place, "POST", path, wanted, signal));
   }
   for (const [path, template] of templates) await askOpensearch(place, "PUT", path, template);
-  await forget(place);
+  // The server deletes no snapshot from a repository that it only reads.
+  await askOpensearch(place, "DELETE", repository);
+  await rm(folder, { recursive: true, force: true });
 }
 
 /** Reads the templates of a backup. Throws unless they are templates and nothing else: they are put with all rights. */
