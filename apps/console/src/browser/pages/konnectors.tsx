@@ -31,7 +31,6 @@ export const konnectors: Page<KonnectorRow> = {
     { id: "version", title: "Version", phone: true, value: ({ version }) => version },
     { id: "wanted", title: "Wanted", phone: true, value: ({ wanted }) => wanted },
     { id: "rollout", title: "Roll-out", share: 1.1, value: ({ rollout }) => rollout },
-    { id: "channel", wide: true, title: "Channel", share: 1.4, value: ({ channel }) => channel },
     {
       id: "wave",
       title: "Wave",
@@ -41,7 +40,7 @@ export const konnectors: Page<KonnectorRow> = {
       show: ({ wave }) => <Text of={wave === undefined ? "" : formatNumber(wave)} />,
     },
     { id: "phase", title: "Phase", value: ({ phase }) => phase },
-    { id: "says", wide: true, title: "Says", share: 2, value: ({ says }) => says },
+    { id: "says", wide: true, title: "Says", share: 3.2, value: ({ says }) => says },
   ],
   heading: nameOf,
   more: (row) => <Stopped row={row} />,
