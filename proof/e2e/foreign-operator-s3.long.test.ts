@@ -240,7 +240,7 @@ test("a bucket with objects is not deleted and says why; once it is empty, nothi
   );
   assert.equal((await fetch(object, { method: "DELETE", headers: { authorization } })).status, 204);
   for (const name of ["later", "invoices", "patient"])
-    await inAppCluster("delete", "bucket", name, "--timeout=120s");
+    await inAppCluster("delete", "bucket", name, "--ignore-not-found", "--timeout=120s");
   for (const name of ["later", "invoices", "patient"])
     assert.equal(await inAws(`example-apps-${name}`), undefined, name);
   assert.deepEqual((await client.list(buckets)).items, []);
