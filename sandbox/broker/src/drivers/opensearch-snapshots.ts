@@ -69,9 +69,13 @@ export async function fillOpensearch(place: Place, { signal }: Dump): Promise<vo
   const settings = { location: join(folder, snapshotFolder), readonly: true };
   await askOpensearch(place, "PUT", repository, { type: "fs", settings });
   const { snapshots } = JSON.parse(await askOpensearch(place, "GET", snapshot)) as {
-    readonly snapshots: readonly { readonly indices: readonly string[] }[];
+    readonly snapshots: readonly {
+      readonly indices: readonly string[];
+      readonly data_streams: readonly string[];
+    }[];
   };
-  const names = snapshots.flatMap((one) => one.indices);
+  // An index of a data stream is part of it only if the stream is named, too.
+  const names = snapshots.flatMap((one) => [...one.data_streams, ...one.indices]);
   // A list without names would mean all indices.
   if (names.length > 0) {
     const wanted = { indices: names.join(","), include_global_state: false, ignore_index_settings: ignored };
