@@ -78,7 +78,13 @@ export async function fillOpensearch(place: Place, { signal }: Dump): Promise<vo
   const names = snapshots.flatMap((one) => [...one.data_streams, ...one.indices]);
   // A list without names would mean all indices.
   if (names.length > 0) {
-    const wanted = { indices: names.join(","), include_global_state: false, ignore_index_settings: ignored };
+    const wanted = {
+      indices: names.join(","),
+      include_global_state: false,
+      ignore_index_settings: ignored,
+      // The security plugin looks for a stream among the indices, and would refuse it.
+      ignore_unavailable: true,
+    };
     const path = `${snapshot}/_restore?wait_for_completion=true`;
     requireWhole("restored", await askOpensearch(place, "POST", path, wanted, signal));
   }
