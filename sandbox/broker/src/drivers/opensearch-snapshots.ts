@@ -1,4 +1,4 @@
-/** Backups of an OpenSearch server: a snapshot of all indices and data streams in a folder, and the templates of new ones. */
+/** Backups of an OpenSearch server: a snapshot of all indices and data streams in a folder, which of them are closed, and the templates of new ones. */
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
@@ -12,6 +12,7 @@ const snapshot = `${repository}/backup`;
 /** Names in a backup. */
 const snapshotFolder = "snapshot";
 const templatesFile = "templates.json";
+const closedFile = "closed.json";
 /** All but the plugin's own, which has the logins. */
 const indices = "*,-.opendistro_security";
 /** While the disk was full, the broker set it. */
@@ -40,13 +41,15 @@ export async function dumpOpensearch(place: Place, to: Writable, signal: AbortSi
   await makeServerFolder(location);
   try {
     await askOpensearch(place, "PUT", repository, { type: "fs", settings: { location } });
-    const wanted = { indices, include_global_state: false };
+    const wanted = { indices, include_global_state: false, expand_wildcards: "all" };
     const made = await askOpensearch(place, "PUT", `${snapshot}?wait_for_completion=true`, wanted, signal);
     requireWhole("made", made);
     const templates = JSON.stringify(await templatesOf(place));
+    const closed = JSON.stringify(await closedOf(place));
     const copy = async (folder: string): Promise<void> => {
       await copyChanging(location, join(folder, snapshotFolder), "");
       await writeOwn(join(folder, templatesFile), templates);
+      await writeOwn(join(folder, closedFile), closed);
     };
     await pack(place.home, copy, to, signal);
   } finally {
@@ -87,6 +90,10 @@ export async function fillOpensearch(place: Place, { signal }: Dump): Promise<vo
     };
     const path = `${snapshot}/_restore?wait_for_completion=true`;
     requireWhole("restored", await askOpensearch(place, "POST", path, wanted, signal));
+    // The server opens what it restores.
+    const closed: unknown = JSON.parse(await readFile(join(folder, closedFile), "utf8"));
+    for (const name of names.filter((one) => Array.isArray(closed) && closed.includes(one)))
+      await askOpensearch(place, "POST", `/${encodeURIComponent(name)}/_close`);
   }
   for (const [path, template] of templates) await askOpensearch(place, "PUT", path, template);
   // The server deletes no snapshot from a repository that it only reads.
@@ -128,6 +135,15 @@ async function templatesOf(place: Place): Promise<Templates> {
   const old = JSON.parse(await askOpensearch(place, "GET", oldTemplates)) as Readonly<Record<string, object>>;
   for (const [name, template] of Object.entries(old)) all.push([pathOf(oldTemplates, name), template]);
   return all;
+}
+
+async function closedOf(place: Place): Promise<readonly string[]> {
+  const path = "/_cat/indices?format=json&h=index,status&expand_wildcards=all";
+  const all = JSON.parse(await askOpensearch(place, "GET", path)) as readonly {
+    readonly index: string;
+    readonly status: string;
+  }[];
+  return all.filter(({ status }) => status === "close").map(({ index }) => index);
 }
 
 const pathOf = (path: string, name: string): string => `${path}/${encodeURIComponent(name)}`;
