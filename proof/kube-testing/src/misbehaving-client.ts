@@ -18,7 +18,8 @@ export interface OpenStreams extends Disposable {
   readonly heads: readonly AnswerHead[];
 }
 
-const perConnection = 200;
+/** API servers let a connection have 100 streams; more would wait for the end of others. */
+const perConnection = 100;
 
 /** Opens one path many times, leaves the streams open and reads nothing of them; resolves when each has its status. */
 export async function openStreams(
