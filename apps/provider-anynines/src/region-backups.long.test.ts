@@ -14,7 +14,8 @@ import {
   restores,
   serviceInstances,
 } from "@klutch/api";
-import { type DynamicObject, recordAt } from "@klutch/kube-core";
+import { type DynamicObject, recordAt, secrets, textAt } from "@klutch/kube-core";
+import { waitFor } from "@klutch/kube-testing";
 import { startBroker } from "./testing/broker.ts";
 import {
   backup,
@@ -27,6 +28,7 @@ import {
   startFixture,
 } from "./testing/fixture.ts";
 import { type Front, startFront } from "./testing/front.ts";
+import { team } from "./testing/kinds.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
@@ -56,7 +58,7 @@ const isReady = { type: "Ready", status: "True" } as const;
 const notSynced = { type: "Synced", status: "False" } as const;
 
 /** Returns the object as the composition function makes it at this ProviderConfig of the region. */
-function at(config: string, { region }: Region, object: DynamicObject): DynamicObject {
+function at(config: string, { region }: Pick<Region, "region">, object: DynamicObject): DynamicObject {
   const { labels, annotations } = object.metadata;
   const place = { [instanceTypeLabel]: "postgresql", [regionLabel]: region };
   const metadata = {
@@ -151,6 +153,39 @@ test("while a region's servers are dead, those of another region that claim its 
   await fixture.condition(restores, "far-again", isReady, 240_000);
   assert.deepEqual(await rowsOf(there.uri), [{ a: 7 }, { a: 8 }]);
   assert.deepEqual(askedAbout(nearFront, there.instanceId), []);
+});
+
+test("a region whose ProviderConfig has the credentials of another broker makes nothing and says so, and works once they are right", async () => {
+  const passwordOf = (password: string): object => ({ password: Buffer.from(password).toString("base64") });
+  const name = "mixed-up";
+  await client.create<DynamicObject>(secrets, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace: team, name },
+    data: { username: Buffer.from("u").toString("base64"), ...passwordOf("of-another-broker") },
+  });
+  const entry = (key: string): object => ({ secretRef: { namespace: team, name, key } });
+  const providerCredentials = { source: "Secret", username: entry("username"), password: entry("password") };
+  const mixedUp = config(providerConfigs, name, { url: farUrl, serviceType: "servicebroker" });
+  await client.create(providerConfigs, {
+    ...mixedUp,
+    spec: { ...recordAt(mixedUp, "spec"), providerCredentials },
+  });
+  const countThere = (): Promise<readonly unknown[]> =>
+    fixture.sql(farBroker.postgres.url, "select count(*)::int as n from pg_database where datname ~ '^i'");
+  const [before] = await countThere();
+  await client.create(serviceInstances, at(name, { region: "eu-3" }, instance(name)));
+  await fixture.condition(serviceInstances, name, { ...notSynced, message: /username or password is wrong/ });
+  await waitFor("the ProviderConfig to say why", async () => {
+    const { status } = await client.get<DynamicObject>(providerConfigs, { name });
+    return /HTTP 401|Unauthorized/.test(textAt(status, "health", "lastMessage") ?? "");
+  });
+  assert.deepEqual(await countThere(), [before]);
+  await client.mergePatch(secrets, { namespace: team, name }, { data: passwordOf("p") });
+  await fixture.condition(serviceInstances, name, isReady, 120_000);
+  await client.delete(serviceInstances, { name });
+  await fixture.gone(serviceInstances, { name });
+  await client.delete(providerConfigs, { name });
 });
 
 test("everything of both regions goes, each at its own servers", async () => {
