@@ -51,7 +51,7 @@ const configKinds: readonly ResourceType[] = [
   },
 ];
 const manager = { fieldManager: "klutch-testing", force: true };
-/** Port of its webhook server, which no flag changes. */
+/** Port of its webhook server. No flag of version 1.2 changes it, or the address, which is every one of the machine. */
 const webhookPort = 9443;
 
 /**

@@ -121,12 +121,12 @@ export class BackupFixture implements AsyncDisposable {
   }
 
   /** An instance that is ready, with rows. */
-  async addInstance(name = "db", id = `${name}-id`): Promise<void> {
+  async addInstance(name = "db", id = `${name}-id`, changes: ManagedChanges = {}): Promise<void> {
     this.manager.rows.set(id, "rows");
     if ((await this.user.find(namespaces, { name: team })) === undefined)
       await this.user.create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: team } });
     await this.#create(this.types.instances, {
-      ...managed("ServiceInstance", name),
+      ...managed("ServiceInstance", name, changes),
       spec: {
         providerConfigRef: { name: "postgresql-service-broker" },
         forProvider: { acceptsIncomplete: true, serviceName: "service", planName: "plan" },
@@ -203,18 +203,19 @@ export class BackupFixture implements AsyncDisposable {
   }
 }
 
-/** Annotations that a test writes on an object of its own. */
+/** Labels, annotations and fields that a test writes on an object of its own. */
 export interface ManagedChanges {
   readonly forProvider?: object;
   readonly spec?: object;
   readonly annotations?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 function managed(
   kind: string,
   name: string,
-  { annotations }: ManagedChanges = {},
+  { annotations, labels: more }: ManagedChanges = {},
 ): Pick<DynamicObject, "apiVersion" | "kind" | "metadata"> {
-  const labels = { "crossplane.io/claim-name": name, "crossplane.io/claim-namespace": "team" };
+  const labels = { "crossplane.io/claim-name": name, "crossplane.io/claim-namespace": "team", ...more };
   return { apiVersion: "dataservices.anynines.com/v1", kind, metadata: { name, labels, annotations } };
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readdir, stat } from "node:fs/promises";
 import { after, test } from "node:test";
+import { recordAt } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { dump, restore } from "../testing/dumps.ts";
 import { bindingOf, instanceOf, login, openFolder, pidIn, serversIn, textsOf } from "../testing/servers.ts";
@@ -246,6 +247,29 @@ test("a full disk ends writing and not deleting", async () => {
   assert.equal(await connection.send("DEL", "a"), 1);
   await server.use((session) => session.setFull(false));
   assert.equal(await connection.send("SET", "a", "3"), "OK");
+});
+
+test("a server that refuses to be told about its full disk is told again", async () => {
+  const instance = instanceOf("deaf", plan);
+  await keyvalue.ensure(instance);
+  const credentials = await keyvalue.bind(bindingOf(instance, "deaf-1"), instance);
+  const valkey = recordAt(credentials, "valkey");
+  using connection = await login(credentials);
+  const server = keyvalue.serverOf("deaf");
+  const tell = (full: boolean): Promise<void> => server.use((session) => session.setFull(full));
+  // An account that takes a right from the broker's own and gives it back, so that a call fails and the connection stays.
+  const steward = { username: "steward", password: "s".repeat(32) };
+  const account = ["on", `>${steward.password}`, "~*", "&*", "+@all"];
+  await server.use((session) => session.run("ACL", "SETUSER", steward.username, ...account));
+  using other = await login({ ...credentials, valkey: { ...valkey, ...steward } });
+  for (const full of [true, false]) {
+    await other.send("ACL", "SETUSER", "klutch", "-acl|setuser");
+    await assert.rejects(tell(full), /NOPERM/);
+    await other.send("ACL", "SETUSER", "klutch", "+@all");
+    await tell(full);
+    if (full) await assert.rejects(connection.send("SET", "a", "1"), /NOPERM/);
+    else assert.equal(await connection.send("SET", "a", "1"), "OK");
+  }
 });
 
 test("writing the same key again and again never fills the disk, because the log is rewritten", async () => {

@@ -81,12 +81,12 @@ async function open(place: Place, programs: DebianPrograms): Promise<Session> {
     if (connection.hasEnded) connection = await connectAs(place);
     return patiently(connection, words);
   };
-  const setUser = (username: string, ...rules: readonly string[]): Promise<unknown> =>
-    run("ACL", "SETUSER", username, ...rules, ...(isFull ? rightsWhileFull : rights));
-  const align = async (): Promise<void> => {
+  const setUser = (username: string, full: boolean, ...rules: readonly string[]): Promise<unknown> =>
+    run("ACL", "SETUSER", username, ...rules, ...(full ? rightsWhileFull : rights));
+  const align = async (full = isFull): Promise<void> => {
     const users = await run("ACL", "USERS");
     const names = Array.isArray(users) ? users.map(String) : [];
-    for (const username of names) if (loginName.test(username)) await setUser(username);
+    for (const username of names) if (loginName.test(username)) await setUser(username, full);
     await run("ACL", "SAVE");
   };
   await align();
@@ -94,7 +94,7 @@ async function open(place: Place, programs: DebianPrograms): Promise<Session> {
   return {
     run,
     async ensureLogin({ username, password }) {
-      await setUser(username, "reset", "on", `#${digest(password)}`, "~*", "&*");
+      await setUser(username, isFull, "reset", "on", `#${digest(password)}`, "~*", "&*");
       await run("ACL", "SAVE");
     },
     async dropLogin(username) {
@@ -104,8 +104,9 @@ async function open(place: Place, programs: DebianPrograms): Promise<Session> {
     },
     async setFull(full) {
       if (full !== isFull) {
+        await align(full);
+        // Only now: if the server refuses, the next measurement tells it again.
         isFull = full;
-        await align();
       }
       // The server itself rewrites its log only when the log has doubled. It refuses while a rewrite is running.
       if (isFull) await run("BGREWRITEAOF").catch(() => undefined);

@@ -7,7 +7,9 @@ import { connect as connectPlain } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
 import { after, test } from "node:test";
 import { isPortFree } from "@klutch/engines";
+import { recordAt } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
+import { damaged, dump, restore } from "../testing/dumps.ts";
 import { bindingOf, instanceOf, openFolder, pidIn, serversOf } from "../testing/servers.ts";
 import type { Credentials } from "./driver.ts";
 import { longestMessage } from "./syslog.ts";
@@ -35,10 +37,11 @@ async function open(credentials: Credentials): Promise<TLSSocket> {
   return socket;
 }
 
-/** Returns the documents that the query finds. */
-async function found(query: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
-  const { host, username, password, cacrt } = reader;
-  const sent = request(`${String(host)}/logs-*/_search?q=${encodeURIComponent(query)}`, {
+/** Asks as an application does, and returns the answer. */
+async function ask(credentials: Credentials, path: string, method = "GET"): Promise<Answer> {
+  const { host, username, password, cacrt } = credentials;
+  const sent = request(`${String(host)}${path}`, {
+    method,
     auth: `${String(username)}:${String(password)}`,
     ca: String(cacrt),
     agent: false,
@@ -46,8 +49,31 @@ async function found(query: string): Promise<readonly Readonly<Record<string, un
   const [answer] = (await once(sent, "response")) as [IncomingMessage];
   const text = (await answer.toArray()).join("");
   assert.equal(answer.statusCode, 200, text);
-  const { hits } = JSON.parse(text) as { hits: { hits: readonly { _source: Record<string, unknown> }[] } };
+  return JSON.parse(text) as Answer;
+}
+
+interface Answer {
+  readonly hits: { readonly hits: readonly { readonly _source: Readonly<Record<string, unknown>> }[] };
+}
+
+/** Returns the documents that the query finds. */
+async function found(
+  query: string,
+  credentials = reader,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const { hits } = await ask(credentials, `/logs-*/_search?q=${encodeURIComponent(query)}`);
   return hits.hits.map(({ _source }) => _source);
+}
+
+/** Returns all messages with their ids and versions, and the indices that they are in. */
+async function contentOf(credentials: Credentials): Promise<unknown> {
+  const all = "/logs-*/_search?size=1000&version=true&seq_no_primary_term=true";
+  const { hits } = (await ask(credentials, all)).hits;
+  const indices = Object.entries(await ask(credentials, "/logs-*"));
+  return {
+    messages: hits.map((hit) => JSON.stringify(hit)).toSorted(),
+    mappings: indices.map(([name, index]) => [name, recordAt(index, "mappings")]),
+  };
 }
 
 const arrived = (query: string, count = 1): Promise<boolean> =>
@@ -112,6 +138,38 @@ test("after a crash of the server the drain has the same address, and no message
   await arrived("message:early");
   assert.equal((await found("message:4711")).length, 1);
   socket.destroy();
+});
+
+test("a restore brings back exactly the messages of its backup, once; drain, logins and the neighbour stay as they are", async () => {
+  const beside = instanceOf("beside", "logme-single-small-ssl");
+  await servers.ensure(beside);
+  const neighbour = await servers.bind(bindingOf(beside, "neighbour"), beside);
+  const [socket, other] = [await open(sender), await open(neighbour)];
+  other.write("<13>1 - - - - - - theirs-1\n");
+  await waitFor("theirs", async () => (await found("message:theirs", neighbour)).length === 1, patient);
+  const [before, untouched] = [await contentOf(reader), await contentOf(neighbour)];
+  const whole = await dump(servers, logs);
+  assert.deepEqual(await contentOf(reader), before, "a backup leaves nothing");
+  await ask(reader, "/logs-*", "DELETE");
+  socket.write("<13>1 - - - - - - later-1\n");
+  await arrived("message:later");
+  const later = await contentOf(reader);
+  for (const [token, lie] of damaged(whole))
+    await assert.rejects(restore(servers, logs, lie, { token }), /the backup cannot be unpacked/);
+  assert.deepEqual(await contentOf(reader), later, "a damaged backup changes nothing");
+
+  const bindings = ["sender", "reader"].map((id) => bindingOf(logs, id));
+  await restore(servers, logs, whole, { token: "token-1", bindings });
+  assert.deepEqual(await contentOf(reader), before);
+  assert.deepEqual(await servers.credentials(bindingOf(logs, "sender")), sender);
+  const again = await waitFor("the drain", () => open(sender).catch(() => undefined), patient);
+  again.write("<13>1 - - - - - - again-1\n");
+  await arrived("message:again");
+  await restore(servers, logs, whole, { token: "token-1", bindings });
+  assert.equal((await found("message:again")).length, 1, "it runs once");
+  assert.deepEqual(await contentOf(neighbour), untouched);
+  for (const each of [socket, again, other]) each.destroy();
+  await servers.drop(beside);
 });
 
 test("an instance that is dropped ends its senders, and leaves no port and no folder", async () => {

@@ -1,6 +1,6 @@
 /** MariaDB servers: what applications see of them, their limits, and their backups. */
 import assert from "node:assert/strict";
-import { mkdir, readdir, stat } from "node:fs/promises";
+import { mkdir, readdir, rename, stat } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -254,6 +254,25 @@ async function stopInTheMiddle(whole: Buffer): Promise<void> {
   const stopped = mariadb.restore(instance, [], { open, token: "stopped", signal: stop.signal });
   await assert.rejects(stopped, /enough|abort/);
 }
+
+test("a server that cannot be told about its full disk is told again", async () => {
+  const instance = instanceOf("deaf", plan);
+  await mariadb.ensure(instance);
+  const credentials = await mariadb.bind(bindingOf(instance, "deaf-1"), instance);
+  await sql(credentials, "create table t (a int)");
+  const insert = (): Promise<unknown> => sql(credentials, "insert into t values (1)");
+  const server = mariadb.serverOf("deaf");
+  const tell = (full: boolean): Promise<void> => server.use((session) => session.setFull(full));
+  const socket = join(mariadb.homeOf("deaf"), "data-first", "socket");
+  for (const full of [true, false]) {
+    await rename(socket, `${socket}-away`);
+    await assert.rejects(tell(full), /socket/);
+    await rename(`${socket}-away`, socket);
+    await tell(full);
+    if (full) await assert.rejects(insert(), /ERROR 1142/);
+    else await insert();
+  }
+});
 
 test("a full disk ends writing and not deleting, also for those who come later", async () => {
   const instance = instanceOf("full", plan);

@@ -87,10 +87,14 @@ async function open(place: Place, spec: ServerSpec, programs: DebianPrograms): P
   let isFull = false;
   // The server counts from 0 after each start.
   const epoch = randomUUID();
-  const rights = (): { database: string; spec: ServerSpec; isFull: boolean } => ({ database, spec, isFull });
-  const align = async (): Promise<readonly string[]> => {
+  const rights = (full = isFull): { database: string; spec: ServerSpec; isFull: boolean } => ({
+    database,
+    spec,
+    isFull: full,
+  });
+  const align = async (full = isFull): Promise<readonly string[]> => {
     const logins = await first(sql.listLogins);
-    await run(...logins.flatMap((login) => sql.giveRights(login, rights())));
+    await run(...logins.flatMap((login) => sql.giveRights(login, rights(full))));
     return logins;
   };
   await run(...sql.databasesOf(rights()).map((each) => `CREATE DATABASE IF NOT EXISTS ${sql.name(each)}`));
@@ -109,9 +113,10 @@ async function open(place: Place, spec: ServerSpec, programs: DebianPrograms): P
     },
     async setFull(full) {
       if (full === isFull) return;
-      isFull = full;
       // A session that is in a database keeps the rights with which it entered.
-      await run(...(await align()).map(sql.endSessions));
+      await run(...(await align(full)).map(sql.endSessions));
+      // Only now: if the server does not answer, the next measurement tells it again.
+      isFull = full;
     },
     async activity() {
       const [bytes, sessions, open] = (await run(sql.activity))[0] ?? [];

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFile, stat } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, get } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { isPortFree } from "@klutch/engines";
@@ -119,6 +119,35 @@ test("a binding neither ends the server, nor changes its configuration, nor remo
   assert.match((await ask(credentials, remove, credentials, "POST")).text, /admin APIs disabled/);
   const { text } = await ask(credentials, "/api/v1/status/config");
   assert.ok(!text.includes("$2b$"));
+});
+
+test("a plan limits the samples of a query and the connections at once, and the next query works", async (t) => {
+  const { credentials } = await made("limits");
+  const query = (text: string): string => `/api/v1/query?query=${encodeURIComponent(text)}`;
+  // Each second of 60 days is a sample.
+  const greedy = await ask(credentials, query("count_over_time(vector(1)[60d:1s])"));
+  assert.equal(greedy.status, 422, greedy.text);
+  assert.match(greedy.text, /too many samples/);
+  const url = urlOf(credentials);
+  const headers = {
+    authorization: `Basic ${btoa(`${String(credentials["username"])}:${String(credentials["password"])}`)}`,
+  };
+  /** Asks by a connection of its own. */
+  const isServed = (): Promise<boolean> =>
+    new Promise((resolve, reject) => {
+      const timeout = AbortSignal.timeout(2_000);
+      const sent = get(`${url}${query("1")}`, { headers, agent: false, signal: timeout }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode === 200);
+      });
+      sent.on("error", (error) => (timeout.aborted ? resolve(false) : reject(error)));
+    });
+  const idle = Array.from({ length: 22 }, () => connect(Number(new URL(url).port), "127.0.0.1"));
+  t.after(() => idle.forEach((each) => each.destroy()));
+  await Promise.all(idle.map((each) => once(each, "connect")));
+  assert.equal(await isServed(), false, "the plan's 20 connections and the broker's own are taken");
+  for (const each of idle) each.destroy();
+  await waitFor("a connection", isServed);
 });
 
 test("a deleted instance leaves no process, no port and no folder; its log had no password", async () => {
