@@ -153,6 +153,15 @@ const controlPlane: Dashboard = {
       queries: one("sum by (service, currency) (klutch_cost_per_hour)", "{{service}} {{currency}}"),
     },
     {
+      title: "Cost per hour of tenants",
+      about: "The ten dearest namespaces of claims.",
+      unit: "short",
+      queries: one(
+        "topk(10, sum by (claim_namespace, currency) (klutch_claim_cost_per_hour))",
+        "{{claim_namespace}} {{currency}}",
+      ),
+    },
+    {
       title: "Kept backups",
       about: "Backups that backup managers keep, and those of them whose size is unknown.",
       unit: "none",

@@ -185,6 +185,7 @@ export function createControllers(
   const canary = createCanaryController(context, { groups: byTenant, ...common });
   const announcements = createAnnouncementController(context, { groups: byTenant, ...common });
   templates.onChange(() => announceSoon(announcements, caches));
+  context.exportTemplates.onPrices(() => announceSoon(announcements, caches));
   caches.crds.onChange(({ key }) => {
     const isOffered = [...templates.list()].some(({ spec }) => crdNameOf(spec.APIServiceSelector) === key);
     if (isOffered) announceSoon(announcements, caches);

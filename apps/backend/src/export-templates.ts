@@ -29,6 +29,8 @@ export interface UnavailableApi {
 /** Finds the plans of a kind with their prices. */
 interface PlanSource {
   plansOf(crd: KubeObject | undefined): readonly PricedPlan[];
+  /** Calls `handler` after each change of prices. */
+  onChange(handler: () => void): void;
 }
 
 /** Reads templates and CRDs from caches. */
@@ -54,6 +56,11 @@ export class ExportTemplates {
     this.#crds = parts.crds;
     this.#scopes = parts.scopes;
     this.#prices = parts.prices;
+  }
+
+  /** Calls `handler` after each change of prices. */
+  onPrices(handler: () => void): void {
+    this.#prices?.onChange(handler);
   }
 
   /** The template with the key `namespace/name`. */

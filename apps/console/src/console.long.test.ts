@@ -135,7 +135,9 @@ test("a stopped roll-out is a problem that leads to its konnectors, whose panels
   await using opened = await open(browser, `${server.url}/console/problems`);
   const { page, complaints } = opened;
   await page.locator(firstRow).first().click();
-  await page.click("text=Show the konnectors of the roll-out");
+  const link = page.locator("text=Show the konnectors of the roll-out");
+  assert.equal(await link.getAttribute("href"), "/console/konnectors?q=early", "in a tab of its own, too");
+  await link.click();
   await page.waitForSelector("text=1 of 12 konnectors");
   await page.locator(firstRow).first().click();
   await page.waitForSelector(".panel >> text=The roll-out has stopped");

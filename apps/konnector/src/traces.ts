@@ -14,6 +14,17 @@ export function followPair(pair: {
     for (const cause of traceCausesOf(object?.metadata)) scope.follow(cause);
 }
 
+/**
+ * Links the copying of a claimed object to the last change of its claim, and to what its source says. All of them are words of others. `claimCauses`
+ * is called only while a trace is on.
+ */
+export function followSource(source: DynamicObject | undefined, claimCauses: () => Iterable<string>): void {
+  const scope = activeScope();
+  if (scope === undefined) return;
+  for (const cause of claimCauses()) scope.follow(cause);
+  for (const cause of traceCausesOf(source?.metadata)) scope.follow(cause);
+}
+
 /** Returns the metadata with the span that writes them; as they are where traces are off, or this one is not recorded. */
 export function traced(metadata: ObjectMeta): ObjectMeta {
   const span = activeScope()?.begin();

@@ -109,6 +109,16 @@ export const instanceBytes: GaugeDeclaration<"claim_namespace" | "service" | "pl
   processes: ofProvider,
 };
 
+export const claimCostPerHour: GaugeDeclaration<"claim_namespace" | "service" | "plan" | "currency"> = {
+  name: "klutch_claim_cost_per_hour",
+  type: "gauge",
+  help: "Price of existing instances for one hour, by namespace of their claim, service, plan and currency",
+  notes: "Its sum is that of `klutch_cost_per_hour`, which tells it by broker. See docs/cost.md.",
+  labels: ["claim_namespace", "service", "plan", "currency"],
+  topValues: { claim_namespace: mostShown, service: mostShown, plan: mostShown },
+  processes: ofProvider,
+};
+
 export const idleInstances: GaugeDeclaration<"claim_namespace" | "service" | "plan"> = {
   name: "klutch_idle_instances",
   type: "gauge",

@@ -65,6 +65,7 @@ export * from "./kinds/cluster-binding.ts";
 export { type Grant, type GrantIdentity, type GrantSpec, type TemplateReference } from "./kinds/grant.ts";
 export {
   type AnnouncedApi,
+  announcedPrice,
   type ClusterSecretKeyRef,
   type GroupResource,
   type LocalSecretKeyRef,

@@ -138,3 +138,14 @@ test("controllers of one name count together, and a stopped one shows no gauges"
   assert.equal(after.has(`controller_runtime_max_concurrent_reconciles${ofController}`), false);
   assert.equal(after.get(result("success")), 2);
 });
+
+test("a controller has as many series as docs/monitoring.md says, whatever number of objects and results", async () => {
+  const { clock, metrics, controller, stop } = start(async () => undefined);
+  const count = async (): Promise<number> =>
+    [...(await samplesOf(metrics)).keys()].filter((name) => name.includes('controller="test"')).length;
+  const before = await count();
+  for (let key = 0; key < 1_000; key++) controller.enqueue(`namespace/object-${key}`);
+  await clock.advance(10_000);
+  assert.deepEqual([before, await count()], [86, 86]);
+  await stop();
+});

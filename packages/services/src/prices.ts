@@ -30,6 +30,7 @@ export {
   type Money,
 } from "./prices/monthly-price.ts";
 export { offeredNames, type OfferedNames, type OfferedPrice, offeredPrices } from "./prices/offered-plans.ts";
+export { pricesText } from "./prices/price-words.ts";
 export { shownBytes } from "./prices/shown-bytes.ts";
 export { backupCostOf, costOf, type Price } from "./prices/price.ts";
 export {

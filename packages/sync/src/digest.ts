@@ -52,6 +52,8 @@ export interface Digest {
   readonly hasLegacy?: boolean | undefined;
   /** On the provider: the Secret with the claim's credentials. */
   readonly secret?: string | undefined;
+  /** On the provider: the context of the trace that wrote it last, as it stands there. Never compared. */
+  readonly cause?: string | undefined;
   /** For a claim: why its status says that it cannot have that Secret. */
   readonly secretReason?: SecretReason | undefined;
 }
@@ -102,8 +104,20 @@ export function providerDigest(object: DynamicObject, view: StatusView): Digest 
     mark: markToCompare(object),
   };
   const secret = credentialsSecretOf(object, view);
-  if (!hasLegacy && secret === undefined) return digest;
-  return { ...digest, ...(hasLegacy ? { hasLegacy } : {}), ...(secret === undefined ? {} : { secret }) };
+  const cause = causeOn(metadata);
+  if (!hasLegacy && secret === undefined && cause === undefined) return digest;
+  return {
+    ...digest,
+    ...(hasLegacy ? { hasLegacy } : {}),
+    ...(secret === undefined ? {} : { secret }),
+    ...(cause === undefined ? {} : { cause }),
+  };
+}
+
+/** Returns the context; a text of another length is none, and a stranger's may be long. */
+function causeOn({ annotations }: ObjectMeta): string | undefined {
+  const cause = annotations?.[traceAnnotation];
+  return cause?.length === 55 ? cause : undefined;
 }
 
 /** One that is to be there and is not differs from all. A stranger's may be long. */

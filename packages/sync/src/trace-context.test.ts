@@ -52,6 +52,12 @@ test("a context on the upstream object is no reason to write, and none is no rea
       providerDigest(applied(wanted), plainView).content,
     );
   }
+  const digestOf = (context: string): unknown => providerDigest(applied(traced(context)), plainView).cause;
+  const context = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
+  assert.deepEqual(
+    [digestOf(context), digestOf("one"), digestOf("x".repeat(10_000))],
+    [context, undefined, undefined],
+  );
   const { mine: _mine, ...others } = traced("one").metadata.annotations ?? {};
   const lacking = applied({ ...wanted, metadata: { ...wanted.metadata, annotations: others } });
   assert.equal(needsApply(wanted, lacking), true, "what else is missing still counts");

@@ -47,8 +47,8 @@ export interface FleetControlPlane extends AsyncDisposable {
   readonly url: string;
   /** Makes a tenant to which all kinds are exported; gives back its kubeconfig. */
   bind(tenant: string): Promise<string>;
-  /** Kills the backend and starts another; resolves when that is ready. */
-  restartBackend(): Promise<void>;
+  /** Kills the backend and starts another, with these variables; resolves when that is ready. */
+  restartBackend(env?: Readonly<Record<string, string>>): Promise<void>;
 }
 
 const tree = join(import.meta.dirname, "..", "..", "..");
@@ -93,8 +93,8 @@ export async function startControlPlane(
   ];
   const program =
     checkout === tree ? ownProgram("backend") : join(checkout, "apps", "backend", "src", "main.ts");
-  const start = (): Promise<BackendProcess> =>
-    startBackendProcess(cluster, { program, kubeconfig, servesLogin: false, flags });
+  const start = (env?: Readonly<Record<string, string>>): Promise<BackendProcess> =>
+    startBackendProcess(cluster, { program, kubeconfig, servesLogin: false, flags, env });
   let backend = await start();
   stack.defer(() => backend.kill());
   stack.use(answerProbes(cluster));
@@ -112,9 +112,9 @@ export async function startControlPlane(
       for (const kind of kinds) await client.create(apiServiceExportRequests, requestOf(tenant, kind));
       return await tenantKubeconfig(cluster, tenant, url);
     },
-    async restartBackend() {
+    async restartBackend(env) {
       await backend.kill();
-      backend = await start();
+      backend = await start(env);
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

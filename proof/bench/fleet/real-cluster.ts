@@ -45,6 +45,12 @@ export interface Upstream {
   readonly arrivals: Stopwatch;
 }
 
+/** Names the upstream object of a claim. */
+export interface ClaimCopy {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** Milliseconds of one claim. */
 export interface ClaimTimes {
   /** From sending the claim in the app cluster until a watch of the control plane shows it. */
@@ -63,8 +69,10 @@ export interface RealCluster extends AsyncDisposable {
    * and the first claim of each namespace is in the control plane.
    */
   connect(kubeconfig: string): Promise<number>;
-  /** Makes one claim, writes its status in the control plane, and deletes it. */
-  timeClaim(): Promise<ClaimTimes>;
+  /** Makes one claim, writes its status in the control plane, and deletes it. `provide` is what the provider does before: it is not timed. */
+  timeClaim(provide?: (copy: ClaimCopy) => Promise<void>): Promise<ClaimTimes>;
+  /** Ends the konnector in order and starts another, with these variables. */
+  restartAgent(env: Readonly<Record<string, string>>): Promise<void>;
 }
 
 const limitMs = 240_000;
@@ -135,7 +143,11 @@ export async function startRealCluster(
       statuses = owned.use(await startStopwatch(client, timedKind.type));
       return tookMs;
     },
-    async timeClaim() {
+    async restartAgent(env) {
+      await agent.stop();
+      await agent.start(env);
+    },
+    async timeClaim(provide) {
       if (statuses === undefined) throw new Error(`${name} is not connected`);
       const ref = { namespace: workNamespace(0), name: `timed-${claims++}` };
       const key = `${ref.namespace}/${ref.name}`;
@@ -143,9 +155,10 @@ export async function startRealCluster(
       const sentAt = performance.now();
       await client.create(timedKind.type, claimOf(timedKind, ref.namespace, ref.name));
       const up = (await within(arrived, limitMs, `${name}'s ${ref.name} to arrive`, problem)) - sentAt;
+      const copy = { namespace: serviceNamespaceName(name, ref.namespace), name: ref.name };
+      await provide?.(copy);
       const returned = statuses.seen(key, hasStatus);
       const reportedAt = performance.now();
-      const copy = { namespace: serviceNamespaceName(name, ref.namespace), name: ref.name };
       const status = { status: { message: "done" } };
       const ofStatus = { subresource: "status" } as const;
       await upstream.controlPlane.cluster.client.mergePatch(timedKind.type, copy, status, ofStatus);

@@ -29,8 +29,8 @@ export async function ownAgent(folder: string): Promise<string> {
 export interface AgentProcess extends AsyncDisposable {
   /** Its process id. Throws when the agent does not run. */
   readonly pid: number;
-  /** Returns as soon as the process has been started. */
-  start(): Promise<void>;
+  /** Returns as soon as the process has been started. `more`: variables of this one alone. */
+  start(more?: Readonly<Record<string, string>>): Promise<void>;
   /** Ends the agent in order. */
   stop(): Promise<void>;
   /** Ends the agent with SIGKILL, as a crash would. */
@@ -60,13 +60,13 @@ export async function prepareAgent(
       if (running === undefined || running.hasExited) throw new Error(`the agent does not run:\n${log()}`);
       return running.pid;
     },
-    async start() {
+    async start(more) {
       running = await startProcess({
         name: "agent",
         command: "/bin/sh",
         args: ["-c", `exec ${command.replaceAll("{port}", port)}`],
         // Another name with every start, as pods have: no process may take its predecessor's lease for its own.
-        env: { ...env, POD_NAME: `bench-${++starts}` },
+        env: { ...env, ...more, POD_NAME: `bench-${++starts}` },
         logFile,
       });
     },

@@ -12,6 +12,8 @@ export interface BackendProcessOptions {
   readonly servesLogin?: boolean | undefined;
   /** Files of the certificate that its login is served with. Default: plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** More variables. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
   /** More flags. */
   readonly flags?: readonly string[] | undefined;
   /** File of the program. Default: that of this tree. */
@@ -62,7 +64,7 @@ export async function startBackendProcess(
     name,
     command: process.execPath,
     args: [program, ...common, ...(servesLogin ? login : []), ...flags],
-    env: { POD_NAME: name },
+    env: { POD_NAME: name, ...options.env },
     logFile: join(cluster.dataDir, `${name}.log`),
     // Without its identity provider it never calls itself ready.
     ready: async () =>

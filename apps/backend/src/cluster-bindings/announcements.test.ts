@@ -29,6 +29,10 @@ async function start(mayAdd: MayAdd): Promise<{
   offers: readonly object[];
   bound: readonly string[];
   readonly drop: () => Promise<unknown>;
+  /** Number of announcements that were written. */
+  writes: number;
+  /** True for a schema without the field `price`. */
+  dropsPrices: boolean;
 }> {
   const clock = new VirtualClock();
   const server = new ApiServerModel({ clock, uidSeed: 1 });
@@ -51,9 +55,17 @@ async function start(mayAdd: MayAdd): Promise<{
     drop: () =>
       client.mergePatch(clusterBindings, ref, { status: { newAPIs: null } }, { subresource: "status" }),
     reconcile: () => reconcile(`${namespace}/cluster`, call),
+    writes: 0,
+    dropsPrices: false,
+  };
+  const mergePatch = (type: never, at: never, patch: object, options: never): Promise<unknown> => {
+    world.writes++;
+    const { status } = patch as { readonly status: { readonly newAPIs: readonly object[] | null } };
+    const newAPIs = status.newAPIs?.map((api) => ({ ...api, price: undefined }));
+    return client.mergePatch(type, at, world.dropsPrices ? { status: { newAPIs } } : patch, options);
   };
   const { reconcile } = createAnnouncementReconcile({
-    client,
+    client: { mergePatch },
     clock,
     caches: {
       bindings: { get: binding },
@@ -91,6 +103,44 @@ test("what may be bound and is not is announced with bounded words; it ends with
   await change(["topics"]);
   world.offers = [];
   await change(undefined);
+});
+
+test("prices of the plans are announced in one bounded line, and change with them", async () => {
+  const world = await start(() => Promise.resolve(true));
+  const price = (plan: string, amount: string): object => ({
+    plan,
+    services: [],
+    perMonth: { amount, currency: "EUR" },
+  });
+  const shown = async (prices: readonly object[]): Promise<string | undefined> => {
+    world.offers = [offer("queues", { prices })];
+    await world.reconcile();
+    return (world.words() as readonly { readonly price?: string }[])[0]?.price;
+  };
+  assert.equal(
+    await shown([price("small", "25.00"), price("big", "90.00")]),
+    "small 25.00 EUR, big 90.00 EUR",
+  );
+  assert.equal(await shown([price("small\n\u001b[2J", "26.00")]), "small [2J 26.00 EUR");
+  const many = await shown(Array.from({ length: 1_000 }, (_, index) => price(`plan-${index}`, "1.00")));
+  assert.match(many ?? "", /^plan-0 1\.00 EUR, .*, \d+ more$/);
+  assert.ok((many ?? "").length <= 400);
+  assert.equal(await shown([]), undefined);
+});
+
+test("a kind of an earlier release, whose schema drops a field, is not written again and again", async () => {
+  const world = await start(() => Promise.resolve(true));
+  const perMonth = { amount: "1.00", currency: "EUR" };
+  world.offers = [offer("queues", { prices: [{ plan: "small", services: [], perMonth }] })];
+  world.dropsPrices = true;
+  for (let count = 0; count < 5; count++) {
+    await world.reconcile();
+    await world.clock.advance(120_000);
+  }
+  assert.deepEqual([world.shown(), world.writes], [["queues"], 1]);
+  await world.drop();
+  await world.reconcile();
+  assert.deepEqual([world.shown(), world.writes], [["queues"], 2], "what a konnector dropped comes back");
 });
 
 test("an API server that does not say who may bind leaves the last announcement", async () => {

@@ -10,6 +10,7 @@
  */
 import {
   announcedDescription,
+  announcedPrice,
   type AnnouncedApi,
   type ClusterBinding,
   clusterBindingName,
@@ -17,8 +18,9 @@ import {
   crdNameOf,
   mostAnnounced,
 } from "@klutch/api";
-import { jsonEqual, keyOf, refOf } from "@klutch/kube-core";
+import { jsonEqual, keyOf, plainText, refOf } from "@klutch/kube-core";
 import { Controller, type ControllerOptions, type Reconcile } from "@klutch/kube-runtime";
+import { pricesText } from "@klutch/services/prices";
 import { byNamespace, type ControllerContext } from "../controller-context.ts";
 import type { OfferedApi } from "../offered-api.ts";
 
@@ -32,6 +34,15 @@ const gatherMs = 2_000;
 type Context = Pick<ControllerContext, "client" | "clock" | "exportTemplates" | "mayAdd"> & {
   readonly caches: Pick<ControllerContext["caches"], "bindings" | "exports" | "grants">;
 };
+
+/** The last write for an app cluster. */
+interface Announced {
+  readonly apis: readonly AnnouncedApi[];
+  /** The status in the API server's answer; undefined before it came. */
+  readonly kept: ClusterBinding["status"];
+  /** Monotonic milliseconds. */
+  readonly at: number;
+}
 
 /** Creates the controller. Keys are those of ClusterBindings. */
 export function createAnnouncementController(
@@ -72,7 +83,7 @@ export function createAnnouncementReconcile(context: Context): {
   readonly forget: (key: string) => void;
 } {
   const { client, caches, clock } = context;
-  const written = new Map<string, { readonly apis: readonly AnnouncedApi[]; readonly at: number }>();
+  const written = new Map<string, Announced>();
   const reconcile: Reconcile = async (key, { signal }) => {
     const binding = caches.bindings.get(key);
     if (binding === undefined || binding.metadata.deletionTimestamp !== undefined) return undefined;
@@ -80,16 +91,22 @@ export function createAnnouncementReconcile(context: Context): {
     const wanted = await announcedFor(context, binding, signal);
     if (!jsonEqual(wanted, binding.status?.newAPIs ?? [])) {
       const before = written.get(key);
-      const waitMs = jsonEqual(before?.apis, wanted) ? (before?.at ?? 0) + leastGapMs - clock.monotonic() : 0;
+      const isSame = jsonEqual(before?.apis, wanted);
+      // The kind is of an earlier release, and its schema drops a field.
+      if (isSame && before?.kept !== undefined && jsonEqual(before.kept.newAPIs, binding.status?.newAPIs))
+        return { requeueAfterMs: recheckMs };
+      const waitMs = isSame ? (before?.at ?? 0) + leastGapMs - clock.monotonic() : 0;
       if (waitMs > 0) return { requeueAfterMs: waitMs };
-      written.set(key, { apis: wanted, at: clock.monotonic() });
       const newAPIs = wanted.length === 0 ? null : wanted;
-      await client.mergePatch(
+      const at = clock.monotonic();
+      written.set(key, { apis: wanted, kept: undefined, at });
+      const answer = await client.mergePatch<ClusterBinding>(
         clusterBindings,
         refOf(key),
         { status: { newAPIs } },
         { subresource: "status", signal },
       );
+      written.set(key, { apis: wanted, kept: answer.status ?? {}, at });
     }
     return { requeueAfterMs: recheckMs };
   };
@@ -113,13 +130,22 @@ async function announcedFor(
   return announced;
 }
 
-function wordsOf({ group, resource, kind, description, permissionClaims }: OfferedApi): AnnouncedApi {
+function wordsOf({
+  group,
+  resource,
+  kind,
+  description,
+  prices = [],
+  permissionClaims,
+}: OfferedApi): AnnouncedApi {
   const words = announcedDescription(description);
+  const price = prices.length === 0 ? "" : plainText(pricesText(prices, announcedPrice), announcedPrice);
   return {
     group,
     resource,
     kind,
     ...(words === undefined ? {} : { description: words }),
+    ...(price === "" ? {} : { price }),
     ...(permissionClaims.length === 0 ? {} : { asksPermissions: true }),
   };
 }

@@ -155,6 +155,13 @@ test("a roll-out is a problem while it is stopped at the version that it wants, 
   const problem = rolloutProblem(rollout(stop));
   assert.deepEqual([problem?.says, problem?.next], [message, "kubectl edit konnectorrollouts stable"]);
   assert.deepEqual(problem?.about, { collection: "konnectors", id: "stable" });
+  const rows = rowsOf([binding(updates, 2, true)], [rollout(stop)], "stable");
+  const led = rows.filter(({ rollout: name }) => name === problem?.about.id);
+  assert.deepEqual(
+    led.map(({ id }) => id),
+    ["c00"],
+    "the name of the roll-out finds its rows",
+  );
   assert.equal(rolloutProblem(rollout()), undefined);
   const mended = rollout(stop);
   assert.equal(rolloutProblem({ ...mended, spec: { ...mended.spec, version: "v1.6.2" } }), undefined);

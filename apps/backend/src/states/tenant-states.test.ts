@@ -23,6 +23,8 @@ interface Stage extends AsyncDisposable {
   add(type: ResourceType, object: object): Promise<void>;
   /** Samples of one metric, each as `{labels} value`. */
   scrape(name: string): Promise<readonly string[]>;
+  /** Returns the whole text. */
+  text(): Promise<string>;
   readonly claims: ClaimState[];
   readonly issuer: CredentialIssuer;
 }
@@ -43,7 +45,14 @@ async function startStage(endsAt: number | undefined, mostTenants?: number): Pro
   const stop = new AbortController();
   const part = createTenantStates(metrics, { caches, ends, claims: () => claims, mostTenants });
   const running = part.start({ signal: stop.signal });
+  const text = async (): Promise<string> => {
+    // Informers that do not get their clock from here use the machine's.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await clock.advance(2_000);
+    return metrics.text();
+  };
   return {
+    text,
     claims,
     issuer: ends.remembering({ issue: issued, ensure: issued }),
     async add(type, object) {
@@ -55,11 +64,8 @@ async function startStage(endsAt: number | undefined, mostTenants?: number): Pro
       if (status !== undefined) await client.mergePatch(type, ref, { status }, { subresource: "status" });
     },
     async scrape(name) {
-      // Informers that do not get their clock from here use the machine's.
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      await clock.advance(2_000);
-      const lines = (await metrics.text()).split("\n");
-      return lines
+      return (await text())
+        .split("\n")
         .filter((line) => line.startsWith(`${name}{`))
         .map((line) => line.slice(name.length))
         .toSorted();
@@ -195,4 +201,52 @@ test("claims are counted for the tenant of their namespace; ten thousand names o
     10_001,
   );
   assert.ok(lines.some((line) => line.startsWith('{tenant="other",')));
+});
+
+test("a tenant has as many series as docs/monitoring.md says, whatever number of claims, and those beyond the first 50 share them", async () => {
+  await using stage = await startStage(Date.parse("2026-05-01T00:00:00Z"));
+  const claim = (namespace: string, resource: string, plan: string, isFailed: boolean): ClaimState => ({
+    namespace,
+    resource,
+    plan,
+    metadata: {},
+    conditions: [
+      isFailed ? condition("Ready", "False", "CannotCompose") : condition("Ready", "True", "Available"),
+    ],
+  });
+  for (let index = 0; index < 60; index++) {
+    const name = `klutch-${String(index).padStart(5, "0")}`;
+    const mirror = `${name}-default`;
+    await stage.add(namespaces, { metadata: { name } });
+    const annotations = { [serviceNamespaceAnnotation]: `${name}/default` };
+    await stage.add(namespaces, { metadata: { name: mirror, annotations } });
+    await stage.add(clusterBindings, bound(name, condition("Healthy", "True")));
+    const budget = { month: "2026-04", currency: "EUR", spent: "1.00", usedPercent: 10 };
+    const limited = tenant(name, 9, 2) as { readonly status: object };
+    const conditions = [condition("WithinBudget", "True")];
+    await stage.add(tenants, { ...limited, status: { ...limited.status, budget, conditions } });
+    await stage.issuer.ensure(name, { signal });
+    for (const resource of ["postgresqlinstances", "servicebindings"])
+      for (const plan of ["small", "big"])
+        for (let count = 0; count < 20; count++) stage.claims.push(claim(mirror, resource, plan, false));
+    stage.claims.push(claim(mirror, "postgresqlinstances", "small", true));
+  }
+  const lines = (await stage.text()).split("\n").filter((line) => line.includes('{tenant="'));
+  const byTenant = Map.groupBy(lines, (line) => /tenant="([^"]*)"/.exec(line)?.[1] ?? "");
+  assert.equal(byTenant.size, 51);
+  for (const [name, own] of byTenant) {
+    const counted = Map.groupBy(own, (line) => line.slice(0, line.indexOf("{")));
+    assert.deepEqual(
+      Object.fromEntries([...counted].map(([metric, { length }]) => [metric, length])),
+      {
+        klutch_control_plane_claims: 5,
+        klutch_tenant_budget_used_ratio: 1,
+        klutch_tenant_credential_expiration_timestamp_seconds: 1,
+        klutch_tenant_object_limit: 1,
+        klutch_tenant_objects: 1,
+      },
+      name,
+    );
+  }
+  assert.ok(lines.join("\n").length / lines.length < 130, "bytes of a series");
 });

@@ -28,12 +28,24 @@ test("announced APIs of all bindings are listed once, without those that are bou
   );
 });
 
+test("wide lists and JSON show the announced prices of a month in the column of klutch offers, and short ones do not", () => {
+  const priced = { ...queues, price: "small 25.00 EUR, big 90.00 EUR (pg17)" };
+  const rows = newOfferRows([binding("widgets.example.org", [priced, { ...queues, resource: "topics" }])]);
+  const text = formatRows(rows, newOfferColumns, "wide");
+  assert.match(text, /^API .* PRICE +DESCRIPTION\n/);
+  assert.match(text, /\nqueues\.example\.org .* small 25\.00 EUR, big 90\.00 EUR \(pg17\) +A queue\./);
+  assert.match(text, /\ntopics\.example\.org .* none +- +A queue\./);
+  assert.match(formatRows(rows, newOfferColumns, "json"), /"price": "small 25\.00 EUR/);
+  assert.doesNotMatch(formatRows(rows, newOfferColumns, undefined), /PRICE|25\.00/);
+});
+
 test("a binding that lies neither steers the terminal nor lists more than a person reads", () => {
   const many = Array.from({ length: 10_000 }, (_, index) => ({
     ...queues,
     resource: `a${index}`,
     kind: "<b>\n",
     description: "\u001b[2J\nfree",
+    price: "\u001b[2J\n0.00 EUR",
   }));
   const text = formatRows(newOfferRows([binding("w.example.org", many)]), newOfferColumns, "wide");
   assert.equal(text.split("\n").length, 66);

@@ -13,6 +13,7 @@ export const newOfferColumns: readonly Column[] = [
   { field: "kind", title: "KIND" },
   { field: "provider", title: "PROVIDER" },
   { field: "permissions", title: "PERMISSIONS" },
+  { field: "price", title: "PRICE", isWide: true },
   { field: "description", title: "DESCRIPTION" },
 ];
 
@@ -27,12 +28,12 @@ export function newOfferRows(bindings: readonly DynamicObject[]): readonly Row[]
     for (const announced of parseAnnouncedApis(valueAt(binding, "status", "newAPIs"))) {
       const api = crdNameOf(announced);
       if (bound.has(api) || rows.has(api)) continue;
-      const { kind = "", description = "", asksPermissions = false } = announced;
+      const { kind = "", description = "", price = "-", asksPermissions = false } = announced;
       const permissions = asksPermissions ? "asks" : "none";
       rows.set(api, {
         ref: `customresourcedefinition.apiextensions.k8s.io/${api}`,
         isWell: true,
-        fields: { api, kind, provider, permissions, description },
+        fields: { api, kind, provider, permissions, price, description },
       });
     }
   }

@@ -8,22 +8,6 @@ import { readPrices } from "../cost/prices.ts";
 import { CliError } from "../errors.ts";
 import type { ControlPlane } from "../service/control-plane.ts";
 
-/** Prices in a cell; further ones are counted. */
-const mostShown = 50;
-
-/** Returns one cell, such as `small 25.00 EUR, big 90.00 EUR (pg17)`; `-` without prices. */
-export function priceText(prices: readonly SessionPrice[]): string {
-  if (prices.length === 0) return "-";
-  const words = prices.slice(0, mostShown).map(({ plan, services, perMonth }) => {
-    const { amount, currency, backupGiB } = perMonth;
-    const backups = backupGiB === undefined ? "" : ` + ${backupGiB} per GiB of backups`;
-    const only = services.length === 0 ? "" : ` (${services.join(" ")})`;
-    return `${plan} ${amount} ${currency}${backups}${only}`;
-  });
-  const more = prices.length > mostShown ? [`${prices.length - mostShown} more`] : [];
-  return [...words, ...more].join(", ");
-}
-
 /** Finds the prices of a kind, which is named `<plural>.<group>`. */
 export type PricesOf = (api: string) => readonly SessionPrice[];
 

@@ -212,7 +212,8 @@ test("offers --new lists in an app cluster what its konnector shows, and is refu
   assert.equal(none.stdout(), "No new APIs are announced to this app cluster.\n", none.stderr());
   const [bound] = (await consumer.client.list<DynamicObject>(apiServiceBindings)).items;
   assert.ok(bound !== undefined);
-  const newAPIs = [{ group: "example.org", resource: "queues", kind: "Queue", asksPermissions: true }];
+  const price = "small 25.00 EUR";
+  const newAPIs = [{ group: "example.org", resource: "queues", kind: "Queue", price, asksPermissions: true }];
   const { namespace = "", name = "" } = bound.metadata;
   await consumer.client.mergePatch(
     apiServiceBindings,
@@ -223,6 +224,8 @@ test("offers --new lists in an app cluster what its konnector shows, and is refu
   const listed = await fixture.run(["offers", "--new"]);
   assert.equal(listed.code, 0, listed.stderr());
   assert.match(listed.stdout(), /\nqueues\.example\.org +Queue .*asks/);
+  const wide = await fixture.run(["offers", "--new", "-o", "wide"]);
+  assert.match(wide.stdout(), /\nqueues\.example\.org .* asks +small 25\.00 EUR\b/);
   const wrong = await above("offers", "--new");
   assert.equal(wrong.code, 1);
   assert.match(wrong.stderr(), /No API is bound in this cluster .*in a control plane: klutch offers/);

@@ -18,8 +18,9 @@ import {
 } from "@klutch/api";
 import { conditionsOf, type DynamicObject, findCondition, numberAt, textAt } from "@klutch/kube-core";
 import { clusterProblems, problemsOf, problemText, updateFault } from "@klutch/overview";
+import { pricesText } from "@klutch/services";
 import { noPlaces, type PlacesOf } from "./cluster-places.ts";
-import { priceText, type PricesOf } from "./offer-prices.ts";
+import type { PricesOf } from "./offer-prices.ts";
 import type { RegionsOf } from "./offer-regions.ts";
 import { ageOf, type Column, type Row } from "./table.ts";
 
@@ -142,7 +143,7 @@ export function offerRows(
         valid: is("Valid"),
         offered: is("Offered"),
         clusters: status?.boundClusters ?? 0,
-        price: priceText(pricesOf(crdNameOf(spec.APIServiceSelector))),
+        price: pricesText(pricesOf(crdNameOf(spec.APIServiceSelector))),
         regions: namesText(regionsOf(metadata.labels?.[serviceTypeLabel] ?? "")),
         backups: backupText(metadata),
         problem: problem === undefined ? "" : problemText(problem),

@@ -1,12 +1,12 @@
 /** `klutch templates`: the APIs that the person of a session may bind now. */
 import { crdNameOf, decodeSessionTemplates, type SessionTemplate, sessionUrls } from "@klutch/api";
+import { pricesText } from "@klutch/services";
 import { refused, usable } from "../bind/login.ts";
 import { untilText, whoText } from "../bind/session-bind.ts";
 import { forgetLogins } from "../bind/stored-logins.ts";
 import type { CliContext } from "../context.ts";
 import { getJson } from "../http.ts";
 import { columns, yamlOf } from "../output.ts";
-import { priceText } from "../overview/offer-prices.ts";
 import type { ListFormat } from "../overview/table.ts";
 import { chosenLogin } from "./chosen-login.ts";
 
@@ -46,7 +46,7 @@ function tableOf(items: readonly SessionTemplate[], isWide: boolean): string {
     const stateText = reason === undefined ? state : `${state}: ${reason}`;
     const wide = [
       kind,
-      priceText(item.prices),
+      pricesText(item.prices),
       fields.map(({ name, about }) => `${name}: ${about}`).join("; "),
       description,
     ];

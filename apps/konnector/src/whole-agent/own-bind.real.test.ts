@@ -29,6 +29,7 @@ import {
 } from "@klutch/api";
 import {
   clusterRoles,
+  configMaps,
   conditionsOf,
   type DynamicObject,
   events,
@@ -40,10 +41,13 @@ import {
   serviceAccounts,
 } from "@klutch/kube-core";
 import { createKubeClient, isForbidden, parseForeignKubeconfig, serviceAccountToken } from "@klutch/kube";
+import { priceListKey, priceListName, pricesNamespace } from "@klutch/services";
 import {
   allowPeople,
   applyPolicies,
+  crdObject,
   installRights,
+  namespaceObject,
   roleObject,
   ruleOn,
   startBackendProcess,
@@ -299,7 +303,10 @@ test("an API of a named group is bound when it is offered; one that asks for per
   await untilReady(widgets.name);
   await identify({ jwks: await jwksOf(consumer) });
   await allow("prod-more", "queues", "topics");
-  const [queues, topics] = [testApi("queues", "Queue"), testApi("topics", "Topic")];
+  const one = (...names: readonly string[]): object => ({ type: "string", enum: names });
+  const spec = { type: "object", properties: { service: one("pg"), plan: one("small", "big") } };
+  const [queues, plain] = [testApi("queues", "Queue"), testApi("topics", "Topic")];
+  const topics = { ...plain, crd: crdObject(plain.type, { properties: { spec } }) };
   for (const { crd } of [queues, topics]) await installCrd(provider, crd);
   await offer(provider, topics.type, [{ group: "", version: "v1", resource: "secrets" }]);
   await offer(provider, queues.type);
@@ -319,6 +326,26 @@ test("an API of a named group is bound when it is offered; one that asks for per
         reason === "NewAPIs" && String(message).includes(`${topics.name}, which this cluster may bind`),
     ),
   );
+  const price = async (perHour: string): Promise<unknown> => {
+    const text = `apiVersion: services.klutch.anynines.com/v1alpha1\nkind: PriceList\nprices: [{ service: pg, plan: small, price: { currency: EUR, perHour: "${perHour}" } }]`;
+    const ref = { namespace: pricesNamespace, name: priceListName };
+    const object = { apiVersion: "v1", kind: "ConfigMap", metadata: ref, data: { [priceListKey]: text } };
+    await provider.client.delete(configMaps, ref).catch(() => undefined);
+    return provider.client.create<DynamicObject>(configMaps, object);
+  };
+  const prices = async (): Promise<readonly unknown[]> =>
+    (await consumer.client.list<APIServiceBinding>(apiServiceBindings)).items.flatMap(
+      ({ status }) => status?.newAPIs?.map((api) => api.price) ?? [],
+    );
+  await provider.client.create(namespaces, namespaceObject(pricesNamespace));
+  for (const [perHour, shownPrice] of [
+    ["0.5", "small 365.00 EUR"],
+    ["1", "small 730.00 EUR"],
+    ["-1", undefined],
+  ] as const) {
+    await price(perHour);
+    await waitFor(`the price of ${perHour}`, async () => isDeepStrictEqual(await prices(), [shownPrice]));
+  }
   const { namespace = "" } = (await appCluster()).status ?? {};
   const ref = { namespace, name: clusterBindingName };
   const lie = (group: string, resource: string): object => ({ group, resource });

@@ -12,7 +12,7 @@ import {
   traceAnnotation,
 } from "@klutch/api";
 import { ownProgram, reservePorts, startProcess } from "@klutch/engines";
-import { type DynamicObject, namespaces, secrets } from "@klutch/kube-core";
+import { type DynamicObject, namespaces, type ObjectMeta, secrets } from "@klutch/kube-core";
 import { systemRuntime } from "@klutch/kube-runtime";
 import { receiveTraces, type ReceivedSpan, secretObject, waitFor } from "@klutch/kube-testing";
 import {
@@ -25,13 +25,18 @@ import {
   startTracing,
   type Tracer,
 } from "@klutch/telemetry";
+import { databaseApi, readyStatus } from "../testing/database-api.ts";
 import { bindApi, startKonnector, testApi, widget } from "../testing/fixture.ts";
-import { installCrd } from "../testing/provider-side.ts";
+import { serviceNamespace } from "../testing/pair.ts";
+import { installCrd, providerSecrets } from "../testing/provider-side.ts";
 import { startTenantFixture } from "../testing/tenant-fixture.ts";
 
 const widgets = testApi("widgets", "Widget");
 const { type, name: api } = widgets;
-const fixture = await startTenantFixture({ exported: [widgets] });
+const databases = databaseApi("databases", "Database");
+const fixture = await startTenantFixture({
+  exported: [widgets, { ...databases, claims: [providerSecrets] }],
+});
 const { consumer, provider, kubeconfig, cleanup, onProvider, onConsumer, untilReady, createSynced } = fixture;
 const receiver = cleanup.use(await receiveTraces());
 const environment = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: "100" };
@@ -220,6 +225,64 @@ test("forged contexts on claims are dropped, and cross no border", async () => {
     assert.deepEqual(made.links, []);
   }
 });
+
+/** Creates a Secret on the provider and returns the reconcile that copied it. */
+async function copied(name: string, more: Partial<ObjectMeta> = {}): Promise<ReceivedSpan> {
+  const { metadata, ...secret } = secretObject(serviceNamespace, name, { password: "hunter3" });
+  await provider.client.create(secrets, { ...secret, metadata: { ...metadata, ...more } });
+  const copy = await waitFor(`the copy of ${name}`, () =>
+    consumer.client.find(secrets, { namespace: "app", name }),
+  );
+  assert.deepEqual(
+    Object.keys(copy.metadata.annotations ?? {}).filter((key) => key.endsWith("traceparent")),
+    [],
+    "the app cluster gets no context",
+  );
+  return waitFor("its span", async () =>
+    spans(({ attributes }) => attributes["k8s.object.name"] === name).find(
+      (span) => span.name.startsWith("reconcile claimed-resource secrets") && hasChild(span),
+    ),
+  );
+}
+const hasChild = ({ spanID }: ReceivedSpan): boolean => spans((one) => one.parentID === spanID).length > 0;
+
+test("the copying of a Secret is linked to the trace of its claim, which names it or owns it, and no other", async () => {
+  await using tracer = await tracerOf(environment);
+  await using _konnector = await startKonnector(fixture, { tracer });
+  await bindApi(fixture, databases.name, kubeconfig, [{ ...providerSecrets, state: "Accepted" }]);
+  await untilReady(databases.name);
+  const contexts: string[] = [];
+  for (const name of ["named", "owning"]) {
+    await consumer.client.create(databases.type, widget(databases.type, name, { size: 1 }));
+    const upstream = await waitFor(name, () => onProvider(databases.type, name));
+    contexts.push(parseTraceparent(contextOn(upstream))?.traceID ?? "");
+  }
+  const [named = "", owning = ""] = contexts;
+  await provider.client.mergePatch(
+    databases.type,
+    { namespace: serviceNamespace, name: "named" },
+    { status: readyStatus("named-creds") },
+    { subresource: "status" },
+  );
+  await waitFor("the status", async () =>
+    JSON.stringify((await onConsumer(databases.type, "named"))?.status ?? {}).includes("named-creds"),
+  );
+  const linksOf = ({ links }: ReceivedSpan): readonly string[] => links.map(({ traceID }) => traceID);
+  assert.deepEqual(linksOf(await copied("named-creds")), [named]);
+  const { apiVersion, kind, metadata } = (await onProvider(databases.type, "owning")) ?? upstreamMissing();
+  const owner = { apiVersion, kind, name: "owning", uid: metadata.uid ?? "" };
+  assert.deepEqual(linksOf(await copied("owned", { ownerReferences: [owner] })), [owning]);
+  const strangers = Array.from({ length: 100 }, (_, index) => ({ ...owner, uid: `none-${index}` }));
+  const forged = { [traceAnnotation]: `00-${pipeline}-b7ad6b7169203331-01\n` };
+  assert.deepEqual(linksOf(await copied("foreign", { ownerReferences: strangers, annotations: forged })), []);
+  const data = Buffer.from("hunter3").toString("base64");
+  const sent = JSON.stringify(receiver.requests);
+  assert.ok(!sent.includes("hunter3") && !sent.includes(data));
+});
+
+function upstreamMissing(): never {
+  throw new Error("the upstream object is gone");
+}
 
 test("a konnector without traces writes none, and does not touch what an earlier one wrote", async () => {
   const before = await onProvider(type, "one");

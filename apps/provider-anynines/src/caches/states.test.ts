@@ -151,3 +151,29 @@ test("ten thousand services in a thousand namespaces are at most a thousand seri
   assert.equal(namespaces.size, 8);
   assert.ok(lines.every((line) => line.length < 400));
 });
+
+test("a namespace of claims has as many series as docs/monitoring.md says, whatever number of objects", async () => {
+  await using stage = await startStage();
+  const { client } = stage;
+  const { instances, bindings } = clusterScoped;
+  const create = async (type: typeof instances, object: KubeObject): Promise<void> => {
+    await client.create(type, object);
+    const ref = { name: object.metadata.name ?? "" };
+    await client.mergePatch(type, ref, { status: { conditions: [available] } }, { subresource: "status" });
+  };
+  for (let index = 0; index < 40; index++) {
+    const spec = { serviceName: "a9s-postgresql13", planName: index % 2 === 0 ? "small" : "big" };
+    await create(instances, managed("ServiceInstance", "shop", `db-${index}`, spec));
+    await create(
+      bindings,
+      managed("ServiceBinding", "shop", `db-${index}-b`, { instanceName: `db-${index}` }),
+    );
+  }
+  const lines = await stage.scrape("klutch_managed_resources");
+  assert.equal(lines.length, 2 * 2, lines.join("\n"));
+  assert.equal(total(lines), 80);
+  assert.ok(
+    lines.every((line) => line.length < 170),
+    "bytes of a series",
+  );
+});

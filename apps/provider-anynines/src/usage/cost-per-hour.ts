@@ -6,6 +6,7 @@ import {
   monthAt,
   type ServiceInstance,
   type UsedPlan,
+  usageNamespaceOf,
   usageOf,
 } from "@klutch/api";
 import { isForbidden, type KubeClient, parseYaml } from "@klutch/kube";
@@ -55,6 +56,11 @@ export function createPricesController(options: PricesOptions): Controller {
   let warned: string | undefined;
   options.metrics.read(declarations.costPerHour, () =>
     costsOf(instances(), prices, { now: clock.now(), hasConfig }),
+  );
+  const { claimCostPerHour } = declarations;
+  const topValues = { ...claimCostPerHour.topValues, claim_namespace: options.mostNamespaces ?? 50 };
+  options.metrics.read({ ...claimCostPerHour, topValues }, () =>
+    claimCostsOf(instances(), prices, clock.now()),
   );
   options.metrics.read(declarations.backupCostPerHour, () =>
     backupCostsOf(backups(), prices, { now: clock.now(), hasConfig }),
@@ -106,12 +112,39 @@ export function costsOf(
 ): readonly Sample<CostLabel>[] {
   if (prices.length === 0) return [];
   const sums = new CostSums(prices, at);
-  for (const instance of instances) {
-    const { open } = usageOf(instance);
-    if (open === undefined || missingSince(instance) !== undefined) continue;
-    sums.add(open, (price) => costOf(price, 3_600n));
-  }
+  for (const { plan } of existing(instances)) sums.add(plan, (price) => costOf(price, 3_600n));
   return sums.samples();
+}
+
+/** Instances that are at their brokers now, with the plan that counts. */
+function* existing(
+  instances: Iterable<ServiceInstance>,
+): Generator<{ readonly instance: ServiceInstance; readonly plan: UsedPlan }> {
+  for (const instance of instances) {
+    const { open: plan } = usageOf(instance);
+    if (plan !== undefined && missingSince(instance) === undefined) yield { instance, plan };
+  }
+}
+
+/** Returns a sample for each existing instance whose plan has a price in this month. */
+export function claimCostsOf(
+  instances: Iterable<ServiceInstance>,
+  prices: readonly PlanPrice[],
+  now: number,
+): readonly Sample<"claim_namespace" | "service" | "plan" | "currency">[] {
+  if (prices.length === 0) return [];
+  const [book, month] = [new PriceBook(prices), monthAt(now)];
+  return [...existing(instances)].flatMap(({ instance, plan: { service, plan } }) => {
+    const price = book.at(service, plan, month);
+    if (price === undefined) return [];
+    const labels = {
+      claim_namespace: usageNamespaceOf(instance) ?? "",
+      service,
+      plan,
+      currency: price.currency,
+    };
+    return [{ labels, value: Number(costOf(price, 3_600n)) / 1_000_000 }];
+  });
 }
 
 /** Returns a sample for each plan at a broker that has a price for backups and a kept backup of a known size. */

@@ -3,7 +3,13 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { announcedDescription, parseAnnouncedApis } from "./announced-apis.ts";
 
-const queues = { group: "example.org", resource: "queues", kind: "Queue", description: "A queue." };
+const queues = {
+  group: "example.org",
+  resource: "queues",
+  kind: "Queue",
+  description: "A queue.",
+  price: "small 25.00 EUR",
+};
 
 test("announced APIs in order are taken as they are", () => {
   const asking = { group: "example.org", resource: "topics", asksPermissions: true };
@@ -38,10 +44,22 @@ test("names of Kubernetes and Klutch, names with markup and paths are left out",
 });
 
 test("words steer no terminal and have one line, and a strange flag counts as asking", () => {
-  const [read] = parseAnnouncedApis([
-    { ...queues, kind: "<script>", description: "Good.\u001b[31m\nFree money", asksPermissions: "no" },
+  const [read, big, none] = parseAnnouncedApis([
+    {
+      ...queues,
+      kind: "<script>",
+      description: "Good.\u001b[31m\nFree money",
+      price: "\u001b[2J\nsmall 0.00 EUR",
+      asksPermissions: "no",
+    },
+    { ...queues, resource: "big", price: "x".repeat(1_000_000) },
+    { ...queues, resource: "none", price: -5 },
   ]);
-  assert.deepEqual(read, {
+  assert.equal(big?.price?.length, 400);
+  assert.equal(none?.price, undefined);
+  const { price = "", ...words } = read ?? {};
+  assert.ok(price.endsWith("small 0.00 EUR") && !/[\n\p{Cc}]/u.test(price), price);
+  assert.deepEqual(words, {
     group: "example.org",
     resource: "queues",
     description: "Good.",

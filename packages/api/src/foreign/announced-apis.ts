@@ -1,6 +1,6 @@
 /** Reads the APIs that a provider announces (designs/0034-additions.md): names and words of a stranger, which give no right to anything. */
 import { isRecord, plainText, textAt, valueAt } from "@klutch/kube-core";
-import { type AnnouncedApi, announcedWords, mostAnnounced } from "../kinds/common.ts";
+import { type AnnouncedApi, announcedPrice, announcedWords, mostAnnounced } from "../kinds/common.ts";
 import { crdNameOf } from "../naming.ts";
 import { checkApiName } from "./api-name.ts";
 
@@ -29,12 +29,14 @@ function apiOf(entry: unknown): AnnouncedApi | undefined {
   if (group === undefined || resource === undefined || checkApiName(group, resource) !== undefined)
     return undefined;
   const description = announcedDescription(textAt(entry, "description"));
+  const price = plainText(textAt(entry, "price") ?? "", announcedPrice);
   const asks = valueAt(entry, "asksPermissions");
   return {
     group,
     resource,
     ...(kind !== undefined && kindPattern.test(kind) ? { kind } : {}),
     ...(description === undefined ? {} : { description }),
+    ...(price === "" ? {} : { price }),
     ...(asks === undefined || asks === null || asks === false ? {} : { asksPermissions: true }),
   };
 }

@@ -127,6 +127,8 @@ export interface AnnouncedApi extends GroupResource {
   readonly kind?: string | undefined;
   /** One line. */
   readonly description?: string | undefined;
+  /** One line: prices of its plans for a month, as `klutch offers` shows them. */
+  readonly price?: string | undefined;
   /** True for an API whose provider asks for rights on objects of the app cluster. */
   readonly asksPermissions?: boolean | undefined;
 }
@@ -135,6 +137,8 @@ export interface AnnouncedApi extends GroupResource {
 export const mostAnnounced = 64;
 /** Most characters of a description. */
 export const announcedWords = 200;
+/** Most characters of its prices. */
+export const announcedPrice = 400;
 
 /** `status.newAPIs`. */
 export const announcedApis: Schema<readonly AnnouncedApi[]> = list(
@@ -150,6 +154,10 @@ export const announcedApis: Schema<readonly AnnouncedApi[]> = list(
     {
       kind: string({ maxLength: 63, description: "Kind of its objects." }),
       description: string({ maxLength: announcedWords, description: "Its first sentence, for people." }),
+      price: string({
+        maxLength: announcedPrice,
+        description: "Prices of its plans for a month of 730 hours, for people. They bind no one.",
+      }),
       asksPermissions: boolean({
         description:
           "True if the provider asks for rights on objects of the app cluster, which a person answers.",

@@ -12,6 +12,7 @@ import { exactMoney, gibMonth, microsOf, shownGibMonths, shownMoney } from "./mo
 import { monthlyMoney, monthlyPrice, monthText } from "./monthly-price.ts";
 import { backupCostOf, costOf } from "./price.ts";
 import { PriceBook, pricesAnnotation, readPriceList } from "./price-list.ts";
+import { pricesText } from "./price-words.ts";
 
 const head = "apiVersion: services.klutch.anynines.com/v1alpha1\nkind: PriceList\nprices:\n";
 const read = (entries: string): ReturnType<typeof readPriceList> => readPriceList(parseYaml(head + entries));
@@ -154,4 +155,16 @@ test("a table's prices travel with its Composition, and people read them with th
     faults: [],
     prices: [{ service: "pg", plan: "example-small", price: { currency: "EUR", perMonth: "12.5" } }],
   });
+});
+
+test("a line of prices that may not be longer counts those that do not fit", () => {
+  const prices = ["small", "big", "huge"].map((plan) => ({
+    plan,
+    services: plan === "big" ? ["pg17"] : [],
+    perMonth: { amount: "1.00", currency: "EUR" },
+  }));
+  assert.equal(pricesText([]), "-");
+  assert.equal(pricesText(prices), "small 1.00 EUR, big 1.00 EUR (pg17), huge 1.00 EUR");
+  assert.equal(pricesText(prices, 30), "small 1.00 EUR, 2 more");
+  assert.equal(pricesText(prices, 10), "3 prices");
 });

@@ -2,7 +2,7 @@
 import type { InstanceRow, ProblemRow } from "@klutch/overview/console-wire";
 import type { ReactElement } from "react";
 import { useRows } from "../live/hooks.ts";
-import { go } from "../live/route.ts";
+import { addressOf, go } from "../live/route.ts";
 import type { Page } from "../view/page.ts";
 import { Age, Text } from "../view/words.tsx";
 import { claimOf } from "./instances.tsx";
@@ -102,7 +102,7 @@ function ProblemMore({ row }: { readonly row: ProblemRow }): ReactElement {
         <p className="soft">{people[who] ?? who}.</p>
         {next !== "" && <NextStep next={next} />}
         <a
-          href={`/console/${about.collection}`}
+          href={addressOf(placeOf(about))}
           onClick={(event) => {
             event.preventDefault();
             go(placeOf(about));

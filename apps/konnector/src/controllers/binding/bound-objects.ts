@@ -12,6 +12,7 @@ import type { ReconcileContext, RelatedObject } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import { Running } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
+import type { SecretCauses } from "../claimed-resource/secret-causes.ts";
 import type { TakenNames } from "../claimed-resource/taken-names.ts";
 import { DeletedNamespaces } from "../object/deleted-namespaces.ts";
 import type { DeletionBreaker } from "../object/deletion-breaker.ts";
@@ -27,6 +28,8 @@ import { isolationInForce } from "./isolation.ts";
 export interface BoundObjectsOptions extends ProviderParts {
   /** The names of Secrets that are taken. */
   readonly takenSecrets: TakenNames;
+  /** Traces of the claims that Secrets belong to. */
+  readonly secretCauses: SecretCauses;
   readonly status: BindingStatus;
   readonly limits: Pick<ApiLimits, "holdOf" | "forget">;
 }

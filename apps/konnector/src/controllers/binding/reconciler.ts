@@ -31,6 +31,7 @@ import { asBinding } from "../../decode.ts";
 import type { Part } from "../../lifecycle.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import { ClaimedResources } from "../claimed-resource/claimed-resources.ts";
+import { SecretCauses } from "../claimed-resource/secret-causes.ts";
 import { TakenNames } from "../claimed-resource/taken-names.ts";
 import { ClaimedTypes } from "../claimed-resource/claimed-type.ts";
 import { writeExportStatus } from "../crd/export-status.ts";
@@ -91,8 +92,8 @@ export class BindingReconciler implements Part {
     this.#controller = createController(runtime, "bound-apis", (name, call) => this.#reconcile(name, call));
     this.#crds = new BoundCrds(consumer.pool, this.#controller, runtime.logger);
     this.#claimedTypes = new ClaimedTypes(consumer.client);
-    const takenSecrets = new TakenNames();
-    this.#claimedResources = new ClaimedResources({ ...options, takenSecrets });
+    const secrets = { takenSecrets: new TakenNames(), secretCauses: new SecretCauses() };
+    this.#claimedResources = new ClaimedResources({ ...options, ...secrets });
     const limits = new ApiLimits({
       ...options,
       bindingKeyOf: (name) => this.#bindingKeys.get(name),
@@ -100,7 +101,7 @@ export class BindingReconciler implements Part {
       wake: (name, keys) => this.#objects.wake(name, keys),
     });
     this.#limits = limits;
-    this.#objects = new BoundObjects({ ...options, takenSecrets, limits });
+    this.#objects = new BoundObjects({ ...options, ...secrets, limits });
     this.#claimMarks = new ClaimMarks(options.status, runtime);
   }
 

@@ -8,6 +8,7 @@ import { Running } from "../../lifecycle.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import { claimedResourceKey, type ClaimedType, type HonouredClaim } from "./claimed-type.ts";
 import { ClaimedResourceReconciler } from "./reconciler.ts";
+import type { SecretCauses } from "./secret-causes.ts";
 import { TakenNames } from "./taken-names.ts";
 
 /** Values that the reconcilers share. */
@@ -16,6 +17,8 @@ export interface ClaimedResourcesOptions extends ProviderParts {
   readonly bindings: ReadYourWritesCache;
   /** The names of Secrets that are taken. */
   readonly takenSecrets: TakenNames;
+  /** Traces of the claims that Secrets belong to. */
+  readonly secretCauses: SecretCauses;
 }
 
 interface AcceptedClaims {
@@ -86,6 +89,7 @@ export class ClaimedResources implements AsyncDisposable {
       clusterWide,
       isPrivate,
       taken: isSecret(type) ? this.#options.takenSecrets : new TakenNames(),
+      causes: isSecret(type) ? this.#options.secretCauses : undefined,
     });
   }
 

@@ -25,6 +25,7 @@ import {
 } from "@klutch/sync";
 import { createController } from "../../controller.ts";
 import { isFilled, type Part } from "../../lifecycle.ts";
+import { followSource } from "../../traces.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
 import { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
@@ -33,6 +34,7 @@ import { ConsumerObjects } from "./consumer-objects.ts";
 import { CopyQuota } from "./copy-quota.ts";
 import { type ClaimedEvents, recordRefusal, recordTooMany } from "./events.ts";
 import { type ClaimedExecution, executeClaimed } from "./execute.ts";
+import type { SecretCauses } from "./secret-causes.ts";
 import type { TakenNames } from "./taken-names.ts";
 
 /** Names the claimed resource, and what its parts share. */
@@ -46,6 +48,8 @@ export interface ClaimedResourceOptions extends ProviderParts {
   readonly isPrivate: (ref: ObjectRef) => boolean;
   /** Learns which names are taken. */
   readonly taken: TakenNames;
+  /** Undefined for a resource that no claim names. */
+  readonly causes: SecretCauses | undefined;
 }
 
 /** One object on both sides, as the caches or a live read show it. */
@@ -80,6 +84,7 @@ export class ClaimedResourceReconciler implements Part {
       `claimed-resource ${crdNameOf({ resource: type.plural, group: type.group })}`,
       (key, { signal }) => this.#reconcile(key, signal),
       "adaptive",
+      type.kind,
     );
     this.#consumer = openConsumerObjects(options);
     this.#providerInformer = new MultiNamespaceInformer({
@@ -198,6 +203,8 @@ export class ClaimedResourceReconciler implements Part {
       recordTooMany(this.#events, pair.consumerRef, this.#options.runtime.timing.providerObjectsLimit);
       return "noPlace";
     }
+    const source = step.on === "consumer" ? pair.provider : pair.consumer;
+    followSource(source, () => this.#options.causes?.of(pair.consumerRef, source?.metadata) ?? []);
     const outcome = await this.#execute(step, isCopy ? consumerKey : undefined, signal);
     if (outcome === "done") {
       taken.decide(consumerKey, "free");

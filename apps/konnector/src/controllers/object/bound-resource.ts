@@ -4,6 +4,7 @@ import type { ReadYourWritesCache } from "@klutch/kube-runtime";
 import type { Isolation, StatusView, UnbindPolicy } from "@klutch/sync";
 import type { BoundDigest } from "../../digests.ts";
 import type { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
+import type { SecretCauses } from "../claimed-resource/secret-causes.ts";
 import type { TakenNames } from "../claimed-resource/taken-names.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import type { DeletedNamespaces } from "./deleted-namespaces.ts";
@@ -34,6 +35,8 @@ export interface BoundResource extends ProviderParts {
   readonly releasedAt: () => number;
   /** The names of Secrets that are taken, by the app cluster's keys. */
   readonly takenSecrets: TakenNames;
+  /** Traces of the claims that Secrets belong to. */
+  readonly secretCauses: SecretCauses;
   /** Returns the name of the API while the provider does not offer it any more. */
   readonly withdrawn: () => string | undefined;
   /** Claims that the provider refused for its limit. */

@@ -37,6 +37,7 @@ async function start(stack: AsyncDisposableStack): Promise<{
     breaker: { setAlive: () => undefined },
     limit: { counted: () => undefined },
     takenSecrets: { onChange: nothing },
+    secretCauses: { use: nothing },
     runtime: { clock, logger: silentLogger },
   } as unknown as BoundResource;
   const caches = stack.use(new PairCaches(bound, () => undefined));

@@ -10,6 +10,7 @@ import {
 } from "@klutch/kube-runtime";
 import { isBound, isMarked, type UnbindPolicy, upstreamNamesOf } from "@klutch/sync";
 import { type BoundDigest, consumerDigests, providerDigests } from "../../digests.ts";
+import type { SecretOfClaim } from "../claimed-resource/secret-causes.ts";
 import { MultiNamespaceInformer } from "../service-namespace/multi-namespace-informer.ts";
 import type { BoundCaches, BoundResource } from "./bound-resource.ts";
 import { wakeReasons } from "../../wake-reasons.ts";
@@ -65,6 +66,7 @@ export class PairCaches implements BoundCaches, AsyncDisposable {
       this.claims.onMissedDelete((key) => enqueue(key, "normal", wakeReasons.consumerVanished)),
     );
     this.#subscriptions.use(bound.takenSecrets.onChange((key) => this.#wakeUsersOf(refOf(key))));
+    if (type.namespaced) this.#subscriptions.use(bound.secretCauses.use((secret) => this.#causesOf(secret)));
     if (type.namespaced)
       this.#subscriptions.use(
         namespaces.onChange((namespace) => this.#wakeClaims(namespace, wakeReasons.namespaceMapped)),
@@ -154,6 +156,15 @@ export class PairCaches implements BoundCaches, AsyncDisposable {
       const key = keyOf(claim);
       if (this.places.find(key)?.provider?.secret === name)
         this.#enqueue(key, "normal", wakeReasons.nameTaken);
+    }
+  }
+
+  /** Returns the contexts of the traces of the claims whose credentials are in this Secret. */
+  *#causesOf({ ref: { namespace, name }, owners }: SecretOfClaim): Generator<string> {
+    for (const claim of objectsIn(this.claims, namespace)) {
+      const upstream = this.places.find(keyOf(claim))?.provider;
+      if (upstream?.cause === undefined) continue;
+      if (upstream.secret === name || owners.has(upstream.metadata.uid ?? "")) yield upstream.cause;
     }
   }
 

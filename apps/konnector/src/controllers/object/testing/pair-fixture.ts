@@ -21,6 +21,7 @@ import {
 } from "@klutch/sync";
 import { silentLogger } from "@klutch/telemetry";
 import { type BoundDigest, consumerDigests, providerDigests } from "../../../digests.ts";
+import { SecretCauses } from "../../claimed-resource/secret-causes.ts";
 import { TakenNames } from "../../claimed-resource/taken-names.ts";
 import type { BoundResource } from "../bound-resource.ts";
 import { DigestPairStore } from "../digest-store.ts";
@@ -234,6 +235,7 @@ export class PairFixture implements AsyncDisposable {
       releasedAt: () => Number.NaN,
       confirmProvider: () => Promise.resolve(),
       takenSecrets: this.#takenSecrets,
+      secretCauses: new SecretCauses(),
       away: () => undefined,
       withdrawn: () => (this.#isWithdrawn ? type.plural : undefined),
       limit: { wordsFor: () => undefined, awaitsCount: () => false } as never,
