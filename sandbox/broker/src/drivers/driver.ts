@@ -89,7 +89,7 @@ export interface Place {
 export type Dump = Pick<postgres.RestoreOptions, "open" | "signal">;
 
 /** Describes how to start a server. */
-export type Launch = Pick<ProcessOptions, "command" | "args" | "env" | "ready" | "readyTimeoutMs">;
+export type Launch = Pick<ProcessOptions, "command" | "args" | "env" | "ready">;
 
 /** The server cannot start until its plan, its parameters or the machine change, so waiting for it does not help. */
 export class Unstartable extends Error {}

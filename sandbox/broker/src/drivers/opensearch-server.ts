@@ -100,7 +100,7 @@ export async function launchOpensearch(
 ): Promise<Launch> {
   const { parameters, memoryMiB } = spec;
   const heap = heapOf(spec);
-  const lack = whyNoMemory(heap, memoryMiB, availableMiB(await readFile("/proc/meminfo", "utf8")));
+  const lack = whyNoMemory(heap, memoryMiB, Math.floor(process.availableMemory() / 2 ** 20));
   if (lack !== undefined) throw new Unstartable(lack);
   await writeForServer(join(place.data, configFolder, "opensearch.yml"), configOf(place, spec, tlsPrefix));
   const metaspace = parameters["java_maxmetaspace"];
@@ -119,7 +119,6 @@ export async function launchOpensearch(
     ],
     // Refused until the plugin has read its files.
     ready: () => askOpensearch(place, "GET", "/_plugins/_security/health?mode=strict").then(() => true),
-    readyTimeoutMs: opensearchPatienceMs,
   };
 }
 
@@ -127,11 +126,6 @@ export async function launchOpensearch(
 function heapOf({ memoryMiB, parameters }: ServerSpec): number {
   const wanted = parameters["java_heapspace"];
   return typeof wanted === "number" ? wanted : Math.max(leastHeap, Math.floor(memoryMiB / 4));
-}
-
-/** Returns the MiB that programs can get, of `/proc/meminfo`. */
-export function availableMiB(meminfo: string): number {
-  return Math.floor(Number(/^MemAvailable:\s+(\d+)/m.exec(meminfo)?.[1]) / 1024);
 }
 
 /** Explains why a server with this heap must not start: it would be killed, or other programs in its place. */

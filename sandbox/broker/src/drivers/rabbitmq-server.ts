@@ -68,7 +68,6 @@ export function rabbitmqKind(programs: DebianPrograms, ports: RabbitPorts): Serv
         args: ["-c", withMapper, "rabbitmq", programs.path("erlexec"), ...machine, ...boot, ...loopbackOnly],
         env: await environmentOf(place, programs, ports),
         ready: () => manage(place, ports, "GET", "/overview").then(() => true),
-        readyTimeoutMs: rabbitmqPatienceMs,
       };
     },
     open: () => Promise.resolve(noSession),
