@@ -9,6 +9,9 @@ import type { Plan, ServiceType } from "../catalog.ts";
 import type { Binding, Instance } from "../store.ts";
 import type { ParameterChecks, Parameters } from "./parameters.ts";
 
+/** The broker's own account at the servers that it runs. */
+export const adminUser = "klutch";
+
 /** Use of an instance, as its server tells it. */
 export interface Activity {
   /** Size of its data. */
