@@ -24,8 +24,10 @@ import { claimResource, type Generation, generations, legacy } from "@klutch/ser
 import { instances as legacyInstances } from "./claim-kinds.ts";
 import { Claims } from "./claims.ts";
 import { startOwnSandbox } from "./own-sandbox.ts";
+import { explainFailures } from "./sandbox-ends.ts";
 
 const sandbox = await startOwnSandbox("a8s-chain", "--namespaced");
+explainFailures(sandbox);
 const { root, folder } = sandbox;
 const stack = new AsyncDisposableStack();
 stack.use(sandbox);

@@ -30,6 +30,7 @@ import { blocksIn, typed } from "@klutch/launcher";
 import { compositionType } from "@klutch/services";
 import { Claims } from "./claims.ts";
 import { cliFilesIn, startOwnSandbox } from "./own-sandbox.ts";
+import { explainFailures } from "./sandbox-ends.ts";
 
 const heading = "A provider of somebody else";
 const caches: ResourceType = {
@@ -41,6 +42,7 @@ const caches: ResourceType = {
 };
 const skip = (await missingForOwnNetwork()) ?? false;
 const sandbox = await startOwnSandbox("foreign-provider");
+explainFailures(sandbox);
 const stack = new AsyncDisposableStack();
 stack.use(sandbox);
 after(() => stack.disposeAsync());

@@ -7,6 +7,7 @@ import { after } from "node:test";
 import { reservePorts, startKeycloak } from "@klutch/engines";
 import { bindApis, oidcClientId, sandboxColleague, sandboxUser } from "@klutch/launcher";
 import { backendUrlIn, cliFilesIn, startOwnSandbox } from "./own-sandbox.ts";
+import { explainFailures } from "./sandbox-ends.ts";
 import { peopleAndLimits } from "./scenarios/people.scenario.ts";
 
 const stack = new AsyncDisposableStack();
@@ -41,6 +42,7 @@ await keycloak.callAdmin("POST", `/${realm}/clients`, {
 
 process.env["OIDC_CLIENT_SECRET"] = secret;
 const sandbox = stack.use(await startOwnSandbox("keycloak", `--issuer=${keycloak.url}/realms/${realm}`));
+explainFailures(sandbox);
 for (const cluster of ["appA", "appB"] as const)
   await bindApis(cliFilesIn(sandbox.folder), cluster, backendUrlIn(sandbox.printed()), [
     "postgresqlinstances",

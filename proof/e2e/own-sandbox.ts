@@ -12,6 +12,7 @@ import { deployments } from "@klutch/kube-core";
 import { createKubeClient, type KubeClient, type KubeClientOptions, loadKubeconfig } from "@klutch/kube";
 import { untilServed, waitFor } from "@klutch/kube-testing";
 import { bindApis, boundApiName, type CliFiles, dataHomes } from "@klutch/launcher";
+import { describeEnds, ServerEnds } from "./sandbox-ends.ts";
 
 /** Disposing it ends the sandbox and removes everything that it made. */
 export interface OwnSandbox extends AsyncDisposable {
@@ -22,6 +23,8 @@ export interface OwnSandbox extends AsyncDisposable {
   readonly pid: number;
   /** Returns everything that it has printed so far, including errors. */
   readonly printed: () => string;
+  /** Returns which of its servers have ended by themselves, with the end of each log, without secrets; empty if none has. */
+  readonly ends: () => Promise<string>;
   /** A client of the cluster's administrator, which ends with the sandbox. */
   client(cluster: "control-plane" | "app-a" | "app-b", options?: KubeClientOptions): Promise<KubeClient>;
   /** Binds APIs of these resources, of which some are called with their group, to app cluster A, as a person does, one after the other; once each. */
@@ -56,7 +59,8 @@ export async function startAt(
     sandbox.child.kill("SIGINT");
     await sandbox.exited;
   });
-  await untilUp(sandbox);
+  const ends = (): Promise<string> => describeEnds(sandbox.ends, folder);
+  await untilUp(sandbox, ends);
   const bound = new Set<string>();
   let binding: Promise<unknown> = Promise.resolve();
   const owned = stack.move();
@@ -65,6 +69,7 @@ export async function startAt(
     folder,
     pid: sandbox.child.pid ?? 0,
     printed: sandbox.printed,
+    ends,
     async client(cluster, options) {
       const path = join(folder, `${cluster}.kubeconfig`);
       return owned.use(createKubeClient(await loadKubeconfig({ path }), options));
@@ -88,12 +93,12 @@ export async function startAt(
   };
 }
 
-async function untilUp({ child, printed }: RunningSandbox): Promise<void> {
+async function untilUp({ child, printed }: RunningSandbox, ends: OwnSandbox["ends"]): Promise<void> {
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
   const isUp = (): boolean => printed().includes("Klutch is up.");
   const wait = waitFor("the sandbox to be up", () => hasEnded() || isUp(), { timeoutMs: 300_000 });
   const cause: unknown = await wait.catch((error: unknown) => error);
-  if (!isUp()) throw new Error(`the sandbox is not up:\n${printed()}`, { cause });
+  if (!isUp()) throw new Error(`the sandbox is not up:\n${printed()}${await ends()}`, { cause });
 }
 
 /** A sandbox that was started. */
@@ -101,6 +106,8 @@ export interface RunningSandbox {
   readonly child: ChildProcess;
   /** Returns everything that it has printed so far, including errors. */
   readonly printed: () => string;
+  /** The servers that it reports as ended, in all that it prints. */
+  readonly ends: ServerEnds;
   readonly exited: Promise<unknown>;
 }
 
@@ -127,10 +134,15 @@ export function startSandbox({ env, args, tree, identity }: SandboxOptions): Run
     ...identity,
   });
   let printed = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream?.on("data", (chunk: Buffer) => (printed += chunk.toString()));
+  const ends = new ServerEnds();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on("data", (chunk: Buffer) => {
+      printed += chunk.toString();
+      ends.take(chunk.toString());
+    });
+  }
   child.on("exit", () => child.stdio[3]?.destroy());
-  return { child, printed: () => printed, exited: once(child, "exit") };
+  return { child, printed: () => printed, ends, exited: once(child, "exit") };
 }
 
 /**

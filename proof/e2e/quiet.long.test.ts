@@ -9,11 +9,13 @@ import { namespaceObject, startAlertWatch } from "@klutch/kube-testing";
 import { bindings, instances, nano } from "./claim-kinds.ts";
 import { Claims } from "./claims.ts";
 import { startOwnSandbox } from "./own-sandbox.ts";
+import { explainFailures } from "./sandbox-ends.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const minutes = Number(process.env["KLUTCH_QUIET_MINUTES"] ?? 10);
 const sandbox = stack.use(await startOwnSandbox("quiet"));
+explainFailures(sandbox);
 
 /** Returns the ports of metrics that the sandbox printed, of programs whose name fits. */
 function portsOf(name: RegExp): readonly number[] {

@@ -2,6 +2,7 @@
 import { after, suite } from "node:test";
 import { listenBeforeBroker } from "./before-broker.ts";
 import { allowManyDeletions, startOwnSandbox } from "./own-sandbox.ts";
+import { explainFailures } from "./sandbox-ends.ts";
 import { whyNothingIsMade } from "./scenarios/causes.scenario.ts";
 import { organisations } from "./scenarios/environment.scenario.ts";
 import { pagesByWord, removalByWord } from "./scenarios/pages.scenario.ts";
@@ -11,6 +12,7 @@ import { wordsForDevelopers } from "./scenarios/words.scenario.ts";
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());
 const sandbox = stack.use(await startOwnSandbox("stories", "--namespaced"));
+explainFailures(sandbox);
 // A page takes the broker's address from the control plane, so the listener is there before it and goes after it.
 const { sent } = stack.use(await listenBeforeBroker(await sandbox.client("control-plane")));
 // What the demo binds, which the stories take for granted.

@@ -14,6 +14,7 @@ import { bindings, instances, nano } from "./claim-kinds.ts";
 import { Claims } from "./claims.ts";
 import { assertKindsAreSeen, bindKinds } from "./kinds-seen.ts";
 import { allowManyDeletions, backendUrlIn, removeDataOf, startAt, startSandbox } from "./own-sandbox.ts";
+import { describeEnds, explainFailures } from "./sandbox-ends.ts";
 import { bothGenerations } from "./scenarios/both-generations.scenario.ts";
 import { peopleAndLimits } from "./scenarios/people.scenario.ts";
 import { twoAppClusters } from "./scenarios/two-clusters.scenario.ts";
@@ -54,11 +55,12 @@ async function leftovers(): Promise<readonly string[]> {
 const demo = startSandbox({ env: environment, args: ["--exit"] });
 await demo.exited;
 const text = demo.printed();
-assert.equal(demo.child.exitCode, 0, text);
+assert.equal(demo.child.exitCode, 0, text + (await describeEnds(demo.ends, folder)));
 const leftByDemo = await leftovers();
 // The second start; all of it stands before the first test, because a file counts as ended when its tests so far have ended.
 const running = stack.use(new AsyncDisposableStack());
 const sandbox = running.use(await startAt({ root, folder, env: environment }, "--namespaced"));
+explainFailures(sandbox);
 await allowManyDeletions(await sandbox.client("app-a"));
 
 test("from nothing to rows that a restore brought back, for each service, and back to nothing", async () => {

@@ -27,9 +27,9 @@ import {
   serverMetrics,
   serviceAccountObject,
   waitFor,
+  samplesOf,
 } from "@klutch/kube-testing";
 import { callKey } from "../harness/api.ts";
-import { samplesOf } from "../harness/metrics-text.ts";
 import { cpuSecondsOf } from "../harness/process-memory.ts";
 import { formatTable, type Percentiles, percentiles } from "../harness/statistics.ts";
 import { startFollowing } from "../harness/stopwatch.ts";

@@ -16,9 +16,9 @@ import {
   startCluster,
   startGatewayProcess,
   waitFor,
+  samplesOf,
 } from "@klutch/kube-testing";
 import { BenchApi, inParallel } from "../harness/api.ts";
-import { samplesOf } from "../harness/metrics-text.ts";
 import { memoryOf } from "../harness/process-memory.ts";
 import { formatTable } from "../harness/statistics.ts";
 import { randomText } from "../harness/widget.ts";

@@ -1,8 +1,7 @@
 /** Reads the fleet's cost off the machine and the API server, at one moment and over a steady time. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { textAt } from "@klutch/kube-core";
-import { serverMetrics } from "@klutch/kube-testing";
-import { samplesOf } from "../harness/metrics-text.ts";
+import { openWatchesIn, samplesOf, serverMetrics } from "@klutch/kube-testing";
 import { cpuSecondsOf, memoryOf } from "../harness/process-memory.ts";
 import type { FleetControlPlane } from "./control-plane.ts";
 import type { Fleet } from "./processes.ts";
@@ -94,9 +93,7 @@ export async function steadyCost(
 
 /** Returns the open watches that the text of an API server's metrics counts. */
 export function watchesIn(text: string): WatchCounts {
-  const open = samplesOf(text, "apiserver_longrunning_requests").filter(
-    ({ labels }) => labels["verb"] === "WATCH",
-  );
+  const open = openWatchesIn(text);
   const count = (isMeant: (labels: Readonly<Record<string, string>>) => boolean): number =>
     open.reduce((sum, { labels, value }) => sum + (isMeant(labels) ? value : 0), 0);
   const byResource: Record<string, number> = {};

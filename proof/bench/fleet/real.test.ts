@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { availableMemory, parseAvailable } from "../harness/process-memory.ts";
 import { percentiles } from "../harness/statistics.ts";
 import { missingMemory } from "./real.ts";
 import { formatReal, type RealRecord } from "./real-report.ts";
@@ -50,7 +49,4 @@ test("further sizes are told as multiples of the first, and nothing is no multip
 test("app clusters only come when the machine has memory for them and for others", () => {
   assert.equal(missingMemory(4_100, 3), 0);
   assert.equal(missingMemory(4_000, 3), 100);
-  assert.equal(parseAvailable("MemFree:  1 kB\nMemAvailable:   2048 kB\nBuffers: 7 kB\n"), 2);
-  assert.throws(() => parseAvailable("MemFree:  1 kB\n"), /MemAvailable/);
-  assert.ok(availableMemory() > 0);
 });

@@ -6,7 +6,7 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ownAgent } from "../harness/agent-process.ts";
-import { availableMemory, memoryOf } from "../harness/process-memory.ts";
+import { memoryOf } from "../harness/process-memory.ts";
 import { describeLoad } from "../harness/program.ts";
 import { median, percentiles } from "../harness/statistics.ts";
 import { startStopwatch } from "../harness/stopwatch.ts";
@@ -47,7 +47,7 @@ export async function measureReal(
   console.log(`${apis} APIs, ${namespaces} namespaces, real app clusters`);
   for (const size of sizes.toSorted((one, other) => one - other)) {
     const fresh: RealCluster[] = [];
-    const short = missingMemory(availableMemory(), size - clusters.length);
+    const short = missingMemory(process.availableMemory() / 2 ** 20, size - clusters.length);
     if (short > 0) {
       console.log(`${size} app clusters: not measured, ${short.toFixed(0)} MiB of memory are missing`);
       break;

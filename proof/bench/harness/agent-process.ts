@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { konnectorRuntime } from "@klutch/api";
 import { logTail, reservePorts, run, type RunningProcess, startProcess } from "@klutch/engines";
-import { samplesOf } from "./metrics-text.ts";
+import { samplesOf } from "@klutch/kube-testing";
 
 /** The checkout that this program is part of. */
 export const ownTree: string = join(import.meta.dirname, "..", "..", "..");

@@ -1,8 +1,7 @@
 /** Counts the agent's calls between two moments from the API servers' own counters, and knows by them when it has nothing left to do. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { serverMetrics, type TestCluster } from "@klutch/kube-testing";
+import { serverMetrics, type TestCluster, samplesOf } from "@klutch/kube-testing";
 import { type BenchApi, callKey } from "./api.ts";
-import { samplesOf } from "./metrics-text.ts";
 
 /** Name of the FlowSchema that matches exactly the agent's account, which makes the server count its requests apart. */
 export const agentFlowSchema = "bench-agent";

@@ -23,15 +23,3 @@ export function cpuSecondsOf(pid: number): number {
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
-
-/** Returns the MiB of memory that the machine can still give to new processes. */
-export function availableMemory(): number {
-  return parseAvailable(readFileSync("/proc/meminfo", "utf8"));
-}
-
-/** Reads the text of `/proc/meminfo` (proc_meminfo(5)). Throws without the line that says it. */
-export function parseAvailable(meminfo: string): number {
-  const [, size] = /^MemAvailable:\s+(\d+) kB$/m.exec(meminfo) ?? [];
-  if (size === undefined) throw new Error("/proc/meminfo has no line MemAvailable");
-  return Number(size) / 1024;
-}

@@ -17,13 +17,13 @@ import {
   secretObject,
   startCluster,
   type TestCluster,
+  samplesOf,
 } from "@klutch/kube-testing";
 import { createOsbClient } from "@klutch/osb";
 import { Client } from "pg";
 import { countedKubeconfig } from "../harness/tenant.ts";
 import { buildBundle } from "../harness/agent-process.ts";
 import { BenchApi } from "../harness/api.ts";
-import { samplesOf } from "../harness/metrics-text.ts";
 
 const namespace = "bench";
 const configName = "postgresql-service-broker";

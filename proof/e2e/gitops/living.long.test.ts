@@ -5,12 +5,14 @@ import { type DynamicObject, isRecord, listAt, numberAt, type ResourceType, text
 import { waitFor } from "@klutch/kube-testing";
 import { backups, compositeOf, instances, nano, restores } from "../claim-kinds.ts";
 import { startOwnSandbox } from "../own-sandbox.ts";
+import { explainFailures } from "../sandbox-ends.ts";
 import { type History, recordHistory } from "../history.ts";
 import { judge, type Verdicts } from "./judge.ts";
 
 const namespace = "demo";
 
 const sandbox = await startOwnSandbox("gitops");
+explainFailures(sandbox);
 const stack = new AsyncDisposableStack();
 stack.use(sandbox);
 after(() => stack.disposeAsync());

@@ -21,6 +21,11 @@ export interface Found {
 const shortest = 12;
 /** Matches any token of a service account or of a login, of any owner. */
 const token = /eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{20,}/;
+/** Match the words before a password, and the password itself, whatever it is: in a URL; in JSON, SQL or after a flag. */
+const passwordPlaces = [
+  /(:\/\/[^\s:/@]*:)[^\s/@]+(?=@)/g,
+  /((?:password|passwd|client[-_]?secret)[\w-]*[\\"']*(?:\s*[=:]\s*|\s+(?=["']))[\\"']*)[^\s"'\\,}]+/gi,
+];
 /** Keys of connection Secrets and certificates with public values. */
 const publicKeys = new Set([
   "ca.crt",
@@ -44,6 +49,17 @@ export function findCanaries(texts: Iterable<Found>, canaries: readonly Canary[]
     if (token.test(text)) hits.add(`${where} shows a token`);
   }
   return [...hits].toSorted();
+}
+
+/** Returns the text with `[name]` in place of each secret, `[a token]` of each token, and `[a password]` of what stands where one belongs. */
+export function withoutCanaries(text: string, canaries: readonly Canary[]): string {
+  const needles = canaries.flatMap(({ name, value }) => formsOf(value).map((form) => ({ name, form })));
+  // A secret may hold another one.
+  const longestFirst = needles.toSorted((one, other) => other.form.length - one.form.length);
+  let clean = text;
+  for (const { name, form } of longestFirst) clean = clean.replaceAll(form, `[${name}]`);
+  clean = clean.replaceAll(new RegExp(token, "g"), "[a token]");
+  return passwordPlaces.reduce((rest, place) => rest.replaceAll(place, "$1[a password]"), clean);
 }
 
 function formsOf(value: string): readonly string[] {
@@ -107,7 +123,7 @@ export async function searchSandbox(folder: string, printed: string): Promise<Se
 }
 
 /** Returns passwords and keys of the sandbox's own servers, and the tokens in its kubeconfigs and beside them. */
-async function keptSecrets(folder: string): Promise<readonly Canary[]> {
+export async function keptSecrets(folder: string): Promise<readonly Canary[]> {
   const state: unknown = JSON.parse(await readFile(join(folder, "sandbox.json"), "utf8"));
   const own = Object.entries(recordAt(state, "secrets"));
   const files = await filesIn(folder, /\.(kubeconfig|token)$/);

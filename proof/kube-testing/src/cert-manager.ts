@@ -1,10 +1,10 @@
 /** The real cert-manager as a process: an operator that nobody here wrote, with its kinds. */
-import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { reservePorts, resolveEngine, startProcess } from "@klutch/engines";
 import type { KubeClient } from "@klutch/kube";
 import type { KubeObject, ResourceType } from "@klutch/kube-core";
 import { installKinds, manifestsIn } from "./install.ts";
+import { makeOperatorFolder } from "./operator-folder.ts";
 
 /** Options of `startCertManager`. */
 export interface CertManagerOptions {
@@ -53,10 +53,11 @@ export async function startCertManager(options: CertManagerOptions): Promise<Asy
   const { ports } = stack.use(await reservePorts(1));
   const program = await resolveEngine("cert-manager");
   await installKinds(options.client, await readKinds(join(dirname(program), "deploy", "crds")));
-  const folder = join(options.folder, "cert-manager");
-  await mkdir(folder, { recursive: true });
-  const kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, options.kubeconfig, { mode: 0o600 });
+  const { kubeconfig, logFile } = await makeOperatorFolder(
+    options.folder,
+    "cert-manager",
+    options.kubeconfig,
+  );
   const metrics = `127.0.0.1:${ports[0]}`;
   stack.use(
     await startProcess({
@@ -70,7 +71,7 @@ export async function startCertManager(options: CertManagerOptions): Promise<Asy
         `--controllers=${controllers.join(",")}`,
         "--enable-certificate-owner-ref",
       ],
-      logFile: join(folder, "cert-manager.log"),
+      logFile,
       ready: async () => (await fetch(`http://${metrics}/metrics`)).ok,
     }),
   );

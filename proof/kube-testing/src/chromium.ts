@@ -6,6 +6,8 @@ import { delimiter, join } from "node:path";
 import { inheritedEnvironment } from "@klutch/engines";
 import { type Browser, chromium, type Page } from "playwright-core";
 
+export { assertQuick, measureFirstRows, startBarePage } from "./first-rows.ts";
+
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** Starts it. */

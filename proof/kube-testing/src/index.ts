@@ -23,6 +23,7 @@ export {
 } from "./install.ts";
 export { panelsOf, type ShippedPanel, untilFilled } from "./dashboards.ts";
 export { documentedMetrics, metricNames } from "./metric-names.ts";
+export { openWatchesIn, type Sample, samplesOf } from "./metrics-text.ts";
 export { ApiServerModel } from "./model/api-server.ts";
 export {
   type Fault,

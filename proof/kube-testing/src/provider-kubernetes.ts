@@ -1,11 +1,12 @@
 /** The real provider-kubernetes as a process: its kinds, its ProviderConfig, and the process itself. */
-import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { reservePort, type ReservedPorts, reservePorts, resolveEngine, startProcess } from "@klutch/engines";
 import type { KubeClient } from "@klutch/kube";
 import { type KubeObject, recordAt, type ResourceType, secrets, textAt } from "@klutch/kube-core";
 import { installKinds, manifestsIn } from "./install.ts";
 import { objectOfType, secretObject } from "./objects.ts";
+import { makeProviderFolder } from "./operator-folder.ts";
 import { waitFor } from "./wait-for.ts";
 
 /** Options of `startProviderKubernetes`. */
@@ -66,15 +67,19 @@ export async function startProviderKubernetes(options: ProviderKubernetesOptions
   const program = await resolveEngine("provider-kubernetes");
   const kinds = await readKinds(options.clusterFolder, join(dirname(program), "package", "crds"));
   await installKinds(options.client, kinds);
-  const folder = await prepareFolder(options);
+  const { env, logFile } = await makeProviderFolder(
+    options.clusterFolder,
+    "provider-kubernetes",
+    options.kubeconfig,
+  );
   const probe = `127.0.0.1:${ports[0]}`;
   stack.use(
     await startProcess({
       name: "provider-kubernetes",
       command: program,
       args: ["--enable-watches", `--health-probe-bind-addr=${probe}`],
-      env: { KUBECONFIG: join(folder, "kubeconfig"), TLS_SERVER_CERTS_DIR: folder },
-      logFile: join(folder, "provider-kubernetes.log"),
+      env,
+      logFile,
       ready: async () => (await fetch(`http://${probe}/readyz`)).ok,
     }),
   );
@@ -100,16 +105,6 @@ async function readKinds(clusterFolder: string, folder: string): Promise<readonl
       ? { ...crd, spec: { ...spec, conversion } }
       : crd;
   });
-}
-
-/** The files that the process reads, and its log. */
-async function prepareFolder({ clusterFolder, kubeconfig }: ProviderKubernetesOptions): Promise<string> {
-  const folder = join(clusterFolder, "provider-kubernetes");
-  await mkdir(folder, { recursive: true });
-  for (const kind of ["crt", "key"])
-    await copyFile(join(clusterFolder, "certs", `apiserver.${kind}`), join(folder, `tls.${kind}`));
-  await writeFile(join(folder, "kubeconfig"), kubeconfig, { mode: 0o600 });
-  return folder;
 }
 
 async function configure({ client, kubeconfig, namespace }: ProviderKubernetesOptions): Promise<void> {

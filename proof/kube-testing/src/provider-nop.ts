@@ -1,10 +1,10 @@
 /** The real provider-nop as a process: a Crossplane provider that is not ours, and makes nothing. */
-import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { resolveEngine, startProcess } from "@klutch/engines";
 import { type KubeClient, parseForeignKubeconfig } from "@klutch/kube";
 import type { ResourceType } from "@klutch/kube-core";
 import { installKinds, manifestsIn } from "./install.ts";
+import { makeProviderFolder } from "./operator-folder.ts";
 import { prepareOwnNetwork } from "./own-network.ts";
 
 /** Options of `startProviderNop`. */
@@ -37,17 +37,13 @@ export async function startProviderNop(options: ProviderNopOptions): Promise<Asy
   const network = stack.use(await prepareOwnNetwork(Number(new URL(server).port)));
   const program = await resolveEngine("provider-nop");
   await installKinds(client, await manifestsIn(join(dirname(program), "package", "crds")));
-  const folder = join(clusterFolder, "provider-nop");
-  await mkdir(folder, { recursive: true });
-  for (const kind of ["crt", "key"])
-    await copyFile(join(clusterFolder, "certs", `apiserver.${kind}`), join(folder, `tls.${kind}`));
-  await writeFile(join(folder, "kubeconfig"), kubeconfig, { mode: 0o600 });
+  const { env, logFile } = await makeProviderFolder(clusterFolder, "provider-nop", kubeconfig);
   stack.use(
     await startProcess({
       name: "provider-nop",
       ...network.enter(program, ["--poll=1s"]),
-      env: { KUBECONFIG: join(folder, "kubeconfig"), TLS_SERVER_CERTS_DIR: folder },
-      logFile: join(folder, "provider-nop.log"),
+      env,
+      logFile,
       // It has no probe.
       ready: () => Promise.resolve(network.connections > 0),
     }),

@@ -1,10 +1,10 @@
 /** The real S3 controller of AWS (ACK) as a process: an operator of another project, which makes buckets in an emulator. */
-import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { reservePorts, resolveEngine, startProcess } from "@klutch/engines";
 import type { KubeClient } from "@klutch/kube";
 import type { ResourceType } from "@klutch/kube-core";
 import { installKinds, manifestsIn } from "./install.ts";
+import { makeOperatorFolder } from "./operator-folder.ts";
 
 /** Options of `startS3Controller`. */
 export interface S3ControllerOptions {
@@ -38,10 +38,11 @@ export async function startS3Controller(options: S3ControllerOptions): Promise<A
   const crds = join(dirname(program), "config", "crd");
   for (const path of [join(crds, "bases"), join(crds, "common", "bases")])
     await installKinds(options.client, await manifestsIn(path));
-  const folder = join(options.folder, "s3-controller");
-  await mkdir(folder, { recursive: true });
-  const kubeconfig = join(folder, "kubeconfig");
-  await writeFile(kubeconfig, options.kubeconfig, { mode: 0o600 });
+  const { kubeconfig, logFile } = await makeOperatorFolder(
+    options.folder,
+    "s3-controller",
+    options.kubeconfig,
+  );
   const probe = `127.0.0.1:${ports[1]}`;
   stack.use(
     await startProcess({
@@ -65,7 +66,7 @@ export async function startS3Controller(options: S3ControllerOptions): Promise<A
         AWS_SECRET_ACCESS_KEY: "of-the-emulator",
         AWS_EC2_METADATA_DISABLED: "true",
       },
-      logFile: join(folder, "s3-controller.log"),
+      logFile,
       ready: async () => (await fetch(`http://${probe}/readyz`)).ok,
     }),
   );

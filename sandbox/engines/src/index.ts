@@ -10,19 +10,22 @@ export {
   onDemandServices,
   readOnDemandServices,
 } from "./data-services.ts";
-export { EngineError } from "./environment.ts";
 export { dexConfig, dexIssuer, dexPassword, type DexSettings, startDex } from "./dex.ts";
 export { tryFileLock } from "./file-lock.ts";
 export { digestOfFile, keepFiles, type KeptFilesOptions, takeKept } from "./kept-files.ts";
 export { type KeycloakServer, keycloakVersion, resolveKeycloak, startKeycloak } from "./keycloak.ts";
 export { type MotoServer, resolveMoto, startMoto } from "./moto.ts";
 export { type OpensearchProgram, opensearchObstacle, resolveOpensearch } from "./opensearch.ts";
-export { type OutsideDoor, type PostgresServer, preparePostgres, startPostgres } from "./postgres.ts";
+export {
+  type OutsideDoor,
+  type PostgresServer,
+  preparePostgres,
+  startPostgres,
+  startStandby,
+} from "./postgres.ts";
 export { findDumpPrograms } from "./postgres-programs.ts";
-export { startStandby } from "./postgres.ts";
 export { canEnter, dataHome, removeDataHome, unprivileged } from "./data-home.ts";
-export { whyNoNodes } from "./node-check.ts";
-export { namespaceFlags } from "./node-check.ts";
+export { namespaceFlags, whyNoNodes } from "./node-check.ts";
 export { isPortFree, type PortRange, type ReservedPorts, reservePort, reservePorts } from "./ports.ts";
 export {
   logTail,
@@ -31,10 +34,5 @@ export {
   startProcess,
   watchedArguments,
 } from "./process.ts";
-export {
-  type PrometheusServer,
-  type PrometheusSettings,
-  type SeenAlert,
-  startPrometheus,
-} from "./prometheus.ts";
+export { type PrometheusServer, type PrometheusSettings, startPrometheus } from "./prometheus.ts";
 export { engineObstacle, resolveEngine, resolveEngines, type ResolveOptions } from "./resolve.ts";

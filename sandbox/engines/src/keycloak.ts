@@ -3,9 +3,10 @@ import { randomBytes } from "node:crypto";
 import { mkdtempDisposable, readdir, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { cacheFolder, EngineError, run, wordsOf } from "./environment.ts";
+import { cacheFolder } from "./environment.ts";
 import { makeWhole } from "./file-lock.ts";
 import { requireDigest } from "./kept-files.ts";
+import { preparing } from "./prepare.ts";
 import { type RunningProcess, startProcess } from "./process.ts";
 import type { ObtainOptions } from "./resolve.ts";
 
@@ -13,6 +14,8 @@ import type { ObtainOptions } from "./resolve.ts";
 export const keycloakVersion = "26.4.0";
 const archiveSha512 =
   "49affb5fcd0f3473b38ac30b2997400079d73dff4b6693645bd501d78554c1092526ddfcd4fc2f13d1ce334eef4e758baf7351ddabf65aaca85d814fba0969cf";
+
+const prepare = preparing(`keycloak ${keycloakVersion}`);
 
 /** A server that runs. */
 export interface KeycloakServer extends AsyncDisposable {
@@ -33,7 +36,7 @@ export async function resolveKeycloak(options: Pick<ObtainOptions, "progress"> =
   await makeWhole([target], { lock: `${target}.mutex` }, async (partials) => {
     const [partial = ""] = partials.values();
     options.progress?.(`keycloak ${keycloakVersion}: fetching and preparing it (about a minute) …`);
-    await step("Maven", "mvn", [
+    await prepare("Maven", "mvn", [
       "--quiet",
       "--batch-mode",
       "dependency:copy",
@@ -42,12 +45,12 @@ export async function resolveKeycloak(options: Pick<ObtainOptions, "progress"> =
     ]);
     const file = join(partial, `keycloak-quarkus-dist-${keycloakVersion}.zip`);
     await requireDigest(file, { algorithm: "sha512", hex: archiveSha512 }, "is pinned");
-    await step("the JDK", "jar", ["--extract", "--file", file], partial);
+    await prepare("the JDK", "jar", ["--extract", "--file", file], partial);
     await rm(file);
     const unpacked = join(partial, `keycloak-${keycloakVersion}`);
     for (const name of await readdir(unpacked)) await rename(join(unpacked, name), join(partial, name));
     await rm(unpacked, { recursive: true });
-    await step("Java 17", "/bin/sh", [join(partial, "bin", "kc.sh"), "build", "--db=dev-mem"]);
+    await prepare("Java 17", "/bin/sh", [join(partial, "bin", "kc.sh"), "build", "--db=dev-mem"]);
   });
   return target;
 }
@@ -132,16 +135,4 @@ async function answerOf(response: Response): Promise<unknown> {
   const text = await response.text();
   if (!response.ok) throw new Error(`${response.url} answered ${response.status}: ${text}`);
   return text === "" ? undefined : JSON.parse(text);
-}
-
-async function step(what: string, command: string, args: readonly string[], cwd?: string): Promise<void> {
-  try {
-    await run(command, args, { ...(cwd === undefined ? {} : { cwd }), maxBuffer: 64 * 1024 * 1024 });
-  } catch (cause) {
-    throw new EngineError(
-      "BuildFailed",
-      `keycloak ${keycloakVersion} cannot be prepared, for which ${what} is needed: ${wordsOf(cause)}`,
-      { cause },
-    );
-  }
 }

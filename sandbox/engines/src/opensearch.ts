@@ -3,9 +3,10 @@ import { createHash } from "node:crypto";
 import { cp, glob, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { reachableFolder } from "./data-home.ts";
-import { cacheFolder, EngineError, run, textOf, wordsOf } from "./environment.ts";
+import { cacheFolder, EngineError, run } from "./environment.ts";
 import { makeWhole } from "./file-lock.ts";
 import { requireDigest } from "./kept-files.ts";
+import { preparing } from "./prepare.ts";
 import type { ObtainOptions } from "./resolve.ts";
 
 /** Version of the server; `pins/opensearch/pom.xml` names the jars. */
@@ -15,6 +16,7 @@ const mainClass = "KlutchSearch";
 const leastJava = 17;
 /** Java 24 removed the security manager, which this version asks for. */
 const mostJava = 23;
+const prepare = preparing(`opensearch ${opensearchVersion}`);
 
 /** The command that runs it. */
 export interface OpensearchProgram {
@@ -45,7 +47,7 @@ export async function resolveOpensearch(options: ObtainOptions = {}): Promise<Op
     await fetchJars(partial);
     await mkdir(join(partial, "main"));
     const classPath = `${join(partial, "jars")}/*`;
-    await step("the JDK", "javac", [
+    await prepare("the JDK", "javac", [
       "-cp",
       classPath,
       "-d",
@@ -69,7 +71,7 @@ async function fetchJars(folder: string): Promise<void> {
   const pom = join(folder, "pom.xml");
   // Maven may write beside it.
   await cp(join(pins, "pom.xml"), pom);
-  await step("Maven", "mvn", [
+  await prepare("Maven", "mvn", [
     "--quiet",
     "--batch-mode",
     "--file",
@@ -80,7 +82,7 @@ async function fetchJars(folder: string): Promise<void> {
   ]);
   await requirePinned(jars, await readFile(join(pins, "sha256sums"), "utf8"));
   for (const archive of await Array.fromAsync(glob("*.zip", { cwd: jars }))) {
-    await step("the JDK", "jar", ["--extract", "--file", join(jars, archive)], jars);
+    await prepare("the JDK", "jar", ["--extract", "--file", join(jars, archive)], jars);
     await rm(join(jars, archive));
   }
 }
@@ -95,17 +97,4 @@ export async function requirePinned(folder: string, sums: string): Promise<void>
   const other = (await readdir(folder)).find((name) => !pinned.has(name));
   if (other === undefined) return;
   throw new EngineError("ChecksumMismatch", `Maven brought ${other}, which is not pinned; not using it`);
-}
-
-async function step(needed: string, command: string, args: readonly string[], cwd?: string): Promise<void> {
-  try {
-    await run(command, args, { ...(cwd === undefined ? {} : { cwd }), maxBuffer: 64 * 1024 * 1024 });
-  } catch (cause) {
-    const words = textOf(cause, "stdout").trim().split("\n").slice(0, 3).join("; ") || wordsOf(cause);
-    throw new EngineError(
-      "BuildFailed",
-      `opensearch ${opensearchVersion} cannot be prepared, for which ${needed} is needed: ${words}`,
-      { cause },
-    );
-  }
 }

@@ -5,3 +5,4 @@ export { type Page, ScriptedBrowser } from "./demo/scripted-browser.ts";
 export { clusterNamespaceOf } from "./objects.ts";
 export { dataHomes } from "./state.ts";
 export { oidcClientId, sandboxColleague, sandboxUser } from "./services/dex.ts";
+export { logOfEnd } from "./supervise.ts";

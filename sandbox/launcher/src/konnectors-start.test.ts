@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import type { KubeClient } from "@klutch/kube";
+import type { KubeClient, WatchEvent, WatchOptions } from "@klutch/kube";
 import type { DynamicObject } from "@klutch/kube-core";
 import { fakeClient, waitFor } from "@klutch/kube-testing";
 import { type KonnectorContext, superviseKonnectors } from "./konnectors.ts";
@@ -15,13 +15,29 @@ after(() => rm(folder, { recursive: true, force: true }));
 const deployment: DynamicObject = {
   apiVersion: "apps/v1",
   kind: "Deployment",
-  metadata: { name: "konnector", namespace: "klutch-bind", generation: 1 },
+  metadata: {
+    name: "konnector",
+    namespace: "klutch-bind",
+    uid: "d",
+    resourceVersion: "1",
+    generation: 1,
+  },
   spec: { replicas: 0 },
 };
 
-/** A cluster whose answers to requests for a token are up to the test. */
-function clusterWith(token: KubeClient["request"]): AdminCluster {
-  const client = { ...fakeClient({ find: async () => deployment }), request: token };
+/** A cluster whose answers to requests for a token are up to the test, and so are changes of the Deployment after the first state. */
+function clusterWith(
+  token: KubeClient["request"],
+  later: () => Promise<DynamicObject | undefined> = async () => undefined,
+): AdminCluster {
+  async function* watch(options: WatchOptions = {}): AsyncIterable<WatchEvent<DynamicObject>> {
+    assert.deepEqual([options.namespace, options.fieldSelector], ["klutch-bind", "metadata.name=konnector"]);
+    const changed = await later();
+    if (changed !== undefined) yield { type: "MODIFIED", object: changed };
+    await new Promise((resolve) => options.signal?.addEventListener("abort", resolve));
+  }
+  const list = async () => ({ items: [deployment], resourceVersion: "2", length: 1 });
+  const client = { ...fakeClient({ list, watch }), request: token };
   return { client, config: { name: "app-a", server: "https://127.0.0.1:1", auth: { kind: "none" } } };
 }
 
@@ -62,6 +78,27 @@ test("a konnector whose account is not there yet is started when it is, without 
   context.stop.abort(new Error("the sandbox stops"));
   await running;
   assert.equal(asked, 3, "it was started once");
+});
+
+test("a konnector is started again when the watch brings another generation of its Deployment", async () => {
+  let asked = 0;
+  const change = Promise.withResolvers<DynamicObject>();
+  const cluster = clusterWith(
+    async () => {
+      asked++;
+      return { status: { token: "t", expirationTimestamp: "2027-01-01T00:00:00Z" } };
+    },
+    () => change.promise,
+  );
+  await using context = new Context();
+  const running = superviseKonnectors(context, cluster);
+  await waitFor("the first start", () => asked === 1);
+  const metadata = { ...deployment.metadata, resourceVersion: "3", generation: 2 };
+  change.resolve({ ...deployment, metadata });
+  await waitFor("the second start", () => asked === 2);
+  context.stop.abort(new Error("the sandbox stops"));
+  await running;
+  assert.deepEqual([asked, context.said], [2, []]);
 });
 
 test("a token is for its owner's eyes only, stands beside the kubeconfig, and is never in it", async () => {

@@ -3,6 +3,7 @@ import { accountKubeconfig, type AdminCluster } from "./context.ts";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { deployments, type DynamicObject, listAt, numberAt } from "@klutch/kube-core";
+import { Informer, untilAborted } from "@klutch/kube-runtime";
 import { keepApp, type Supervision } from "./supervise.ts";
 
 /** Namespace and name of the Deployment, and of its account. */
@@ -16,20 +17,33 @@ export interface KonnectorContext extends Supervision {
 }
 
 /**
- * Looks after one app cluster until the signal aborts; the processes end with the stack. A failed start is tried again. `pollMs`: how often
- * the Deployment is read; default 500.
+ * Looks after one app cluster until the signal aborts; the processes end with the stack. A failed start is tried again after `retryMs`;
+ * default 2500.
  */
 export async function superviseKonnectors(
   { state, progress, stack, signal }: KonnectorContext,
   cluster: AdminCluster,
-  pollMs = 500,
+  retryMs = 2_500,
 ): Promise<void> {
   const folder = join(state.folder, "konnectors");
   let replicas = new AsyncDisposableStack();
   stack.defer(() => replicas.disposeAsync());
+  const seen = stack.use(
+    new Informer<DynamicObject>({
+      client: cluster.client,
+      type: deployments,
+      namespace: konnector.namespace,
+      fieldSelector: `metadata.name=${konnector.name}`,
+    }),
+  );
+  let changed = Promise.withResolvers<void>();
+  seen.onChange(() => changed.resolve());
+  seen.start({ signal });
+  const aborted = untilAborted(signal);
   let generation: number | undefined;
   while (!signal.aborted) {
-    const object = await cluster.client.find<DynamicObject>(deployments, konnector).catch(() => undefined);
+    changed = Promise.withResolvers<void>();
+    const [object] = seen.list();
     const wanted = object?.metadata.generation ?? generation;
     if (wanted !== generation) {
       await replicas.disposeAsync();
@@ -42,8 +56,8 @@ export async function superviseKonnectors(
         generation = undefined;
       }
     }
-    const pauseMs = wanted === generation ? pollMs : 5 * pollMs;
-    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    if (wanted === generation) await Promise.race([changed.promise, aborted]);
+    else await sleep(retryMs, undefined, { signal }).catch(() => undefined);
   }
 }
 

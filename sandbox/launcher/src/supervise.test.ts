@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { type ProcessOptions, startProcess } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
-import { keepProcess, reportEnd, type Supervision } from "./supervise.ts";
+import { keepProcess, logOfEnd, reportEnd, type Supervision } from "./supervise.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "klutch-supervise-"));
 after(() => rm(folder, { recursive: true, force: true }));
@@ -45,6 +45,7 @@ test("a server that ends by itself is reported and started again, until the sand
   process.kill(first, "SIGKILL");
   const second = await waitFor("the second start", async () => (await kept.pids())[1]);
   assert.match(said.join("\n"), /kept ended with code 137, its log is .*kept.log; starting it again/);
+  assert.deepEqual(said.map(logOfEnd), [kept.logFile]);
   await stack.disposeAsync();
   assert.throws(() => process.kill(second, 0), { code: "ESRCH" });
   assert.equal((await kept.pids()).length, 2);
@@ -86,5 +87,10 @@ test("the end of a server with data is reported while the sandbox runs, and not 
   assert.match(
     said[0] ?? "",
     /other ended with code 137, its log is .*; stop the sandbox and start it again/,
+  );
+  assert.deepEqual(said.map(logOfEnd), [other.logFile]);
+  assert.equal(
+    logOfEnd("the konnector of app-a did not start: EngineError: it ended with code 4:"),
+    undefined,
   );
 });

@@ -76,3 +76,8 @@ export function reportEnd({ stack, progress }: Supervision, running: RunningProc
 function endOf({ name, logFile }: Pick<RunningProcess, "name" | "logFile">, code: number, next: string) {
   return `${name} ended with code ${code}, its log is ${logFile}${next}`;
 }
+
+/** Returns the log that a printed line names, if the line reports the end of a server. */
+export function logOfEnd(line: string): string | undefined {
+  return / ended with code \d+, its log is ([^;]+)(?:; st|$)/.exec(line)?.[1];
+}

@@ -11,14 +11,9 @@ import { plainText } from "@klutch/kube-core";
 import type { KonnectorRow } from "@klutch/overview";
 import { byAge, type ClusterFacts, factsOf, selects } from "../rollouts/facts.ts";
 import { emptyMessage, reasonOf } from "../rollouts/plan.ts";
+import type { Reading } from "./row-memory.ts";
 
 const [wordLimit, textLimit] = [100, 400];
-
-/** A row that is made only if what it follows from has changed. */
-export interface KonnectorReading {
-  readonly deps: readonly unknown[];
-  readonly make: () => readonly KonnectorRow[];
-}
 
 /** Reads a row for each app cluster that is not going, and then one for each roll-out that selects none of them. `now`: milliseconds since the epoch. */
 export function* readKonnectors(
@@ -26,7 +21,7 @@ export function* readKonnectors(
   rollouts: readonly KonnectorRollout[],
   tenantIn: ReadonlyMap<string, Tenant>,
   now: number,
-): Generator<KonnectorReading> {
+): Generator<Reading<KonnectorRow>> {
   const ordered = byAge(rollouts);
   const idle = new Set(ordered);
   for (const binding of bindings) {

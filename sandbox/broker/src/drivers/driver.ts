@@ -9,6 +9,9 @@ import type { Plan, ServiceType } from "../catalog.ts";
 import type { Binding, Instance } from "../store.ts";
 import type { ParameterChecks, Parameters } from "./parameters.ts";
 
+/** The broker's own account at the servers that it runs. */
+export const adminUser = "klutch";
+
 /** Use of an instance, as its server tells it. */
 export interface Activity {
   /** Size of its data. */
@@ -89,7 +92,7 @@ export interface Place {
 export type Dump = Pick<postgres.RestoreOptions, "open" | "signal">;
 
 /** Describes how to start a server. */
-export type Launch = Pick<ProcessOptions, "command" | "args" | "env" | "ready" | "readyTimeoutMs">;
+export type Launch = Pick<ProcessOptions, "command" | "args" | "env" | "ready">;
 
 /** The server cannot start until its plan, its parameters or the machine change, so waiting for it does not help. */
 export class Unstartable extends Error {}

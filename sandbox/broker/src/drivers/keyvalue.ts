@@ -1,7 +1,7 @@
 /** The key-value store: a Redis server for each instance. */
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { chown, open as openFile } from "node:fs/promises";
+import { chown } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,10 +10,9 @@ import { type postgres, runProgram, writeForServer } from "@klutch/data-servers"
 import { type DebianPrograms, unprivileged } from "@klutch/engines";
 import { dataBytes, keyvalueParameters } from "./keyvalue-parameters.ts";
 import { smaller } from "./parameters.ts";
-import type { Place, ServerKind, ServerSpec, Session } from "./driver.ts";
+import { adminUser, type Place, type ServerKind, type ServerSpec, type Session } from "./driver.ts";
+import { shortPath } from "./server-request.ts";
 
-/** The broker's own account. */
-const adminUser = "klutch";
 /** Connections of the broker beside those of the plan. */
 const ownConnections = 4;
 /** Files in the server's own folder. */
@@ -66,11 +65,12 @@ export function keyvalueKind(programs: DebianPrograms): ServerKind {
 }
 
 async function connectAs({ data, adminPassword }: Place): Promise<RedisConnection> {
-  // The path of the socket may be longer than the 107 bytes that the kernel takes.
-  await using folder = await openFile(data);
-  const path = `/proc/self/fd/${folder.fd}/${socketName}`;
-  // The folder stays open until the connection is made.
-  return await connectRedis({ path, tls: false }, { username: adminUser, password: adminPassword });
+  await using socket = await shortPath(data, socketName);
+  // The path is needed until the connection is made.
+  return await connectRedis(
+    { path: socket.path, tls: false },
+    { username: adminUser, password: adminPassword },
+  );
 }
 
 /** Connects before the server opens its port, because the server keeps no connection free for the broker. */

@@ -1,11 +1,9 @@
 /** SQL that the broker runs in MariaDB servers, and their instance parameters. Pure; every name and value is escaped here. */
 import { createHash } from "node:crypto";
 import type { postgres } from "@klutch/data-servers";
-import type { ServerSpec } from "./driver.ts";
+import { adminUser, type ServerSpec } from "./driver.ts";
 import * as check from "./parameters.ts";
 
-/** The broker's own account, on the socket only. */
-export const adminUser = "klutch";
 /** Matches logins of bindings and no others. */
 export const loginName: RegExp = /^u[0-9a-f]{32}$/;
 

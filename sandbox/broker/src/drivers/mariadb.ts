@@ -8,7 +8,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as dataServers from "@klutch/data-servers";
 import { type DebianPrograms, unprivileged } from "@klutch/engines";
 import * as sql from "./mariadb-sql.ts";
-import type { Launch, Place, ServerKind, ServerSpec, Session } from "./driver.ts";
+import {
+  adminUser,
+  type Launch,
+  type Place,
+  type ServerKind,
+  type ServerSpec,
+  type Session,
+} from "./driver.ts";
 
 /** System tables in the order in which the server's own installer makes them. */
 const systemTables = [
@@ -174,7 +181,7 @@ function client(
   args: readonly string[],
 ): dataServers.ProgramRun {
   const charsets = `--character-sets-dir=${join(programs.root, "usr", "share", "mysql", "charsets")}`;
-  const connection = ["--no-defaults", `--socket=${socketPath}`, `--user=${sql.adminUser}`, "--skip-ssl"];
+  const connection = ["--no-defaults", `--socket=${socketPath}`, `--user=${adminUser}`, "--skip-ssl"];
   return {
     program: programs.path(program),
     args: [...connection, charsets, "--default-character-set=utf8mb4", ...args],

@@ -2,16 +2,16 @@
  * MongoDB's protocol by FerretDB, a server for each instance. It knows logins but no rights: each binding reads and writes everything in the
  * instance, and can remove the others' logins.
  */
-import { open, readdir, rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { MongoClient } from "mongodb";
 import { hostInUrl, makeServerFolder, readIfThere, writeOwn } from "@klutch/data-servers";
 import { pack, unpack } from "./archive.ts";
 import { serverProgram } from "./built-program.ts";
-import type { Place, ServerKind, ServerSpec, Session } from "./driver.ts";
+import { adminUser, type Place, type ServerKind, type ServerSpec, type Session } from "./driver.ts";
+import { shortPath } from "./server-request.ts";
 
-/** The broker's own account, and the database that has it. */
-const adminUser = "klutch";
+/** The database that has the broker's own account. */
 const adminDatabase = "admin";
 /** Names in the server's own folder. */
 const socketName = "server.sock";
@@ -82,15 +82,16 @@ async function withAdmin<T>(
 ): Promise<T> {
   // Loaded with the first instance: most brokers have none.
   const { MongoClient } = await import("mongodb");
-  // The path of the socket may be longer than the 107 bytes that the kernel takes.
-  await using folder = await open(data);
-  const socket = encodeURIComponent(join(`/proc/self/fd/${folder.fd}`, socketName));
-  const client = new MongoClient(`mongodb://${socket}/?authMechanism=SCRAM-SHA-256`, {
-    auth: { username: adminUser, password: adminPassword },
-    directConnection: true,
-    serverSelectionTimeoutMS: answerMs,
-    socketTimeoutMS: answerMs,
-  });
+  await using socket = await shortPath(data, socketName);
+  const client = new MongoClient(
+    `mongodb://${encodeURIComponent(socket.path)}/?authMechanism=SCRAM-SHA-256`,
+    {
+      auth: { username: adminUser, password: adminPassword },
+      directConnection: true,
+      serverSelectionTimeoutMS: answerMs,
+      socketTimeoutMS: answerMs,
+    },
+  );
   try {
     return await work(client);
   } finally {

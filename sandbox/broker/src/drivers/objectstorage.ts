@@ -4,12 +4,10 @@ import { dirname, join } from "node:path";
 import { hostInUrl, makeServerFolder, readIfThere, writeOwn } from "@klutch/data-servers";
 import { copyChanging, pack, unpack } from "./archive.ts";
 import { serverProgram } from "./built-program.ts";
-import type { Place, ServerKind, ServerSpec, Session } from "./driver.ts";
+import { adminUser, type Place, type ServerKind, type ServerSpec, type Session } from "./driver.ts";
 import * as check from "./parameters.ts";
 import { callS3, type S3Account, type S3Call, S3Refusal } from "./s3-request.ts";
 
-/** The broker's own account. */
-const adminUser = "klutch";
 const defaultRegion = "us-east-1";
 /** Folders and files in the server's own folder. */
 const objectsFolder = "buckets";

@@ -1,17 +1,14 @@
 /** One OpenSearch server with its security plugin: its configuration, how it starts, and requests of the broker. */
 import { readFile } from "node:fs/promises";
-import type { IncomingMessage } from "node:http";
-import { request } from "node:https";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import { makeServerFolder, readIfThere, writeForServer } from "@klutch/data-servers";
+import { makeServerFolder, writeForServer } from "@klutch/data-servers";
 import type { OpensearchProgram } from "@klutch/engines";
 import { bcrypt } from "./bcrypt.ts";
-import { type Launch, type Place, type ServerSpec, type Session, Unstartable } from "./driver.ts";
+import { adminUser, type Launch, type Place, type ServerSpec, type Session, Unstartable } from "./driver.ts";
 import { listOf, oneOf, type ParameterChecks, textLike, wholeNumber } from "./parameters.ts";
+import { askAsAdmin } from "./server-request.ts";
 
-/** The broker's own account, and the role of bindings. */
-const adminUser = "klutch";
+/** The role of bindings. */
 const bindingRole = "binding";
 /** Folders below the server's own. */
 const configFolder = "config";
@@ -100,7 +97,7 @@ export async function launchOpensearch(
 ): Promise<Launch> {
   const { parameters, memoryMiB } = spec;
   const heap = heapOf(spec);
-  const lack = whyNoMemory(heap, memoryMiB, availableMiB(await readFile("/proc/meminfo", "utf8")));
+  const lack = whyNoMemory(heap, memoryMiB, Math.floor(process.availableMemory() / 2 ** 20));
   if (lack !== undefined) throw new Unstartable(lack);
   await writeForServer(join(place.data, configFolder, "opensearch.yml"), configOf(place, spec, tlsPrefix));
   const metaspace = parameters["java_maxmetaspace"];
@@ -119,7 +116,6 @@ export async function launchOpensearch(
     ],
     // Refused until the plugin has read its files.
     ready: () => askOpensearch(place, "GET", "/_plugins/_security/health?mode=strict").then(() => true),
-    readyTimeoutMs: opensearchPatienceMs,
   };
 }
 
@@ -127,11 +123,6 @@ export async function launchOpensearch(
 function heapOf({ memoryMiB, parameters }: ServerSpec): number {
   const wanted = parameters["java_heapspace"];
   return typeof wanted === "number" ? wanted : Math.max(leastHeap, Math.floor(memoryMiB / 4));
-}
-
-/** Returns the MiB that programs can get, of `/proc/meminfo`. */
-export function availableMiB(meminfo: string): number {
-  return Math.floor(Number(/^MemAvailable:\s+(\d+)/m.exec(meminfo)?.[1]) / 1024);
 }
 
 /** Explains why a server with this heap must not start: it would be killed, or other programs in its place. */
@@ -200,28 +191,8 @@ export async function askOpensearch(
   body?: string | object,
   signal: AbortSignal = AbortSignal.timeout(timeoutMs),
 ): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const { adminPassword, tls } = place;
-  const sent = request({
-    host: listenAt(place),
-    port: await portOf(place),
-    // The certificate is that of the address at which applications reach the server.
-    checkServerIdentity: () => undefined,
-    ca: await readIfThere(tls.authority),
-    method,
-    path,
-    auth: `${adminUser}:${adminPassword}`,
-    headers: { "content-type": typeof body === "string" ? "application/x-ndjson" : "application/json" },
-    signal,
-    agent: false,
-  });
-  const content = typeof body === "object" ? JSON.stringify(body) : body;
-  sent.on("response", resolve).on("error", reject).end(content);
-  const answer = await promise;
-  const answered = await text(answer);
-  const status = answer.statusCode ?? 0;
-  if ((status >= 200 && status < 300) || (status === 404 && method === "DELETE")) return answered;
-  throw new Error(`OpenSearch answered ${status} to ${method} ${path}: ${answered.slice(0, 200)}`);
+  const request = { host: listenAt(place), port: await portOf(place), method, path, body, signal };
+  return askAsAdmin(place, { ...request, server: "OpenSearch" });
 }
 
 /** Returns the session of a server that runs, whose bindings have all rights on its data. */

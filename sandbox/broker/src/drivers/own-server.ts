@@ -208,6 +208,7 @@ export async function startServer(
     ...(await kind.launch(place, spec)),
     cwd: place.data,
     logFile: join(place.home, "server.log"),
+    readyTimeoutMs: kind.patienceMs ?? patienceMs,
     stopTimeoutMs: 20_000,
     signal,
     ...engines.unprivileged,

@@ -3,11 +3,9 @@ import { join } from "node:path";
 import { hostInUrl, readIfThere, writeForServer } from "@klutch/data-servers";
 import type { DebianPrograms } from "@klutch/engines";
 import { bcrypt } from "./bcrypt.ts";
-import type { Place, ServerKind, ServerSpec, Session } from "./driver.ts";
+import { adminUser, type Place, type ServerKind, type ServerSpec, type Session } from "./driver.ts";
 import { refuse, type ParameterChecks } from "./parameters.ts";
 
-/** The broker's own account. */
-const adminUser = "klutch";
 /** Files in the instance's folder. JSON is YAML, so that is what they are. */
 const configFile = "prometheus.json";
 const loginsFile = "logins.json";

@@ -1,16 +1,12 @@
 /** The one RabbitMQ server whose virtual hosts are instances: how it starts, and its management API. */
 import { randomBytes } from "node:crypto";
 import { glob } from "node:fs/promises";
-import { request } from "node:https";
-import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import { makeServerFolder, readIfThere, writeForServer } from "@klutch/data-servers";
+import { makeServerFolder, writeForServer } from "@klutch/data-servers";
 import { type DebianPrograms, EngineError } from "@klutch/engines";
-import type { Launch, Place, ServerKind, Session } from "./driver.ts";
+import { adminUser, type Launch, type Place, type ServerKind, type Session } from "./driver.ts";
+import { askAsAdmin } from "./server-request.ts";
 
-/** The broker's own account. */
-const adminUser = "klutch";
 /** Names in the server's own folder. */
 const configFile = "rabbitmq.conf";
 const pluginsFile = "enabled_plugins";
@@ -68,7 +64,6 @@ export function rabbitmqKind(programs: DebianPrograms, ports: RabbitPorts): Serv
         args: ["-c", withMapper, "rabbitmq", programs.path("erlexec"), ...machine, ...boot, ...loopbackOnly],
         env: await environmentOf(place, programs, ports),
         ready: () => manage(place, ports, "GET", "/overview").then(() => true),
-        readyTimeoutMs: rabbitmqPatienceMs,
       };
     },
     open: () => Promise.resolve(noSession),
@@ -153,27 +148,6 @@ export async function manage(
   path: string,
   body?: object,
 ): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const sent = request({
-    host: place.reach.listen,
-    port,
-    // The certificate is that of the address at which applications reach the server.
-    checkServerIdentity: () => undefined,
-    ca: await readIfThere(place.tls.authority),
-    method,
-    path: `/api${path}`,
-    auth: `${adminUser}:${place.adminPassword}`,
-    headers: { "content-type": "application/json" },
-    signal: AbortSignal.timeout(timeoutMs),
-    agent: false,
-  });
-  sent
-    .on("response", resolve)
-    .on("error", reject)
-    .end(body === undefined ? undefined : JSON.stringify(body));
-  const answer = await promise;
-  const content = await text(answer);
-  const status = answer.statusCode ?? 0;
-  if ((status >= 200 && status < 300) || (status === 404 && method === "DELETE")) return content;
-  throw new Error(`RabbitMQ answered ${status} to ${method} ${path}: ${content.slice(0, 200)}`);
+  const request = { host: place.reach.listen, port, method, path: `/api${path}`, body };
+  return askAsAdmin(place, { ...request, server: "RabbitMQ", signal: AbortSignal.timeout(timeoutMs) });
 }

@@ -1,10 +1,6 @@
 /** Signed requests of the broker to an S3 server at its socket (AWS Signature Version 4). Applications use their own clients. */
 import { createHash, createHmac } from "node:crypto";
-import { open } from "node:fs/promises";
-import { request } from "node:https";
-import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import type { IncomingMessage } from "node:http";
+import { send, shortPath } from "./server-request.ts";
 
 /** A server, and the account that signs. */
 export interface S3Account {
@@ -45,24 +41,17 @@ const timeoutMs = 20_000;
 
 /** Sends the request and returns the body of its answer. Throws `S3Refusal` when the server refuses it. */
 export async function callS3(account: S3Account, call: S3Call, now: Date): Promise<string> {
-  // The path of the socket may be longer than the 107 bytes that the kernel takes.
-  await using folder = await open(account.folder);
-  const socketPath = join(`/proc/self/fd/${folder.fd}`, account.socket);
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const sent = request({
-    socketPath,
+  await using socket = await shortPath(account.folder, account.socket);
+  const options = {
+    socketPath: socket.path,
     servername: host,
     ca: account.authority,
     method: call.method,
     path: pathOf(call),
     headers: signedHeaders(account, call, now),
     signal: AbortSignal.timeout(timeoutMs),
-    agent: false,
-  });
-  sent.on("response", resolve).on("error", reject).end(call.body);
-  const answer = await promise;
-  const body = await text(answer);
-  const status = answer.statusCode ?? 0;
+  };
+  const { status, body } = await send(options, call.body);
   if (status >= 200 && status < 300) return body;
   throw new S3Refusal(/<Code>(\w+)<\/Code>/.exec(body)?.[1] ?? "", call, status);
 }

@@ -11,6 +11,7 @@ import { waitFor } from "@klutch/kube-testing";
 import { createOsbClient, isGone, type OsbClient } from "@klutch/osb";
 import { backedUp, clientOf, restored } from "../testing/backups.ts";
 import { login, openFolder, sql } from "../testing/servers.ts";
+import { rabbitmqPatienceMs } from "./rabbitmq-server.ts";
 
 const run = promisify(execFile);
 const stack = new AsyncDisposableStack();
@@ -66,7 +67,7 @@ async function provisioned(instanceId: string, plan: ReturnType<typeof planOf>):
       assert.notEqual(state, "failed", description);
       return state === "succeeded";
     },
-    { timeoutMs: 180_000 },
+    { timeoutMs: rabbitmqPatienceMs },
   );
 }
 

@@ -89,7 +89,8 @@ export function boundApiName(api: string): string {
 }
 
 /**
- * Runs `kubectl bind <url>` for an app cluster and APIs as `boundApiName` takes them, with `env` besides our own, as `person`. Throws with everything the plugin printed when it fails.
+ * Runs `kubectl bind <url>` for an app cluster and APIs as `boundApiName` takes them, with `env` besides our own, as `person`. Throws with
+ * everything the plugin printed when it fails.
  */
 export async function bindApis(
   { bin, kubeconfigs }: CliFiles,

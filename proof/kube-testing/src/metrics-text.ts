@@ -18,3 +18,8 @@ export function samplesOf(text: string, name: string): Sample[] {
     value: Number(value),
   }));
 }
+
+/** Returns the open watches that an API server's metrics count: one sample for each resource, with labels such as `group` and `resource`. */
+export function openWatchesIn(text: string): readonly Sample[] {
+  return samplesOf(text, "apiserver_longrunning_requests").filter(({ labels }) => labels["verb"] === "WATCH");
+}
