@@ -1,8 +1,10 @@
 /** A request and its answer, apart from the protocol that they came over. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { Clock } from "@klutch/kube";
+import { inTime } from "./in-time.ts";
+import { send, type Sink, slowestMs } from "./reader.ts";
 import { type Failure, statusText } from "./status.ts";
-import type { Sink } from "./watch-stream.ts";
 
 /** Request over HTTP/1.1 or HTTP/2. */
 export type ServerRequest = IncomingMessage | Http2ServerRequest;
@@ -52,10 +54,28 @@ export function clientSignal(answer: Answer, stop: AbortSignal): AbortSignal {
   return gone.signal;
 }
 
+/** Resolves when an answer that was ended has left this process. A client that does not take it in 30 seconds is cut off. */
+export async function untilTaken(
+  answer: Answer,
+  signal: AbortSignal,
+  clock: Pick<Clock, "schedule">,
+): Promise<void> {
+  const gone = Promise.withResolvers<void>();
+  const resolve = (): void => gone.resolve();
+  if (signal.aborted) return;
+  signal.addEventListener("abort", resolve, { once: true });
+  if (!(await inTime(clock, slowestMs, gone.promise))) answer.destroy();
+  signal.removeEventListener("abort", resolve);
+}
+
+/** Counts bytes as unread by an account; undefined if it has too many of them. */
+export type HoldBytes = (bytes: number) => Disposable | undefined;
+
 /** Returns the sink of an answer. */
-export function sinkOf(answer: Answer, signal: AbortSignal): Sink {
+export function sinkOf(answer: Answer, signal: AbortSignal, hold: HoldBytes): Sink {
   return {
     signal,
+    hold: (more) => hold(answer.writableLength + more),
     write: (bytes) => {
       if (signal.aborted || answer.destroyed) return true;
       return (answer as ServerResponse).write(bytes);
@@ -74,12 +94,20 @@ export function sinkOf(answer: Answer, signal: AbortSignal): Sink {
   };
 }
 
-/** Writes a stream of bytes as fast as the reader takes them. */
-export async function pour(sink: Sink, body: AsyncIterable<Uint8Array>): Promise<void> {
+/** Bytes of an answer that the connection to the API server takes before anyone has asked for them. */
+const takenAhead = 256 * 1024;
+
+/** Writes a stream of bytes as fast as the reader takes them. Resolves with false if the reader is to be cut off. */
+export async function pour(
+  sink: Sink,
+  clock: Pick<Clock, "schedule">,
+  body: AsyncIterable<Uint8Array>,
+): Promise<boolean> {
   for await (const chunk of body) {
-    if (!sink.write(chunk)) await sink.drained();
-    if (sink.signal.aborted) return;
+    if (!(await send(sink, clock, [chunk], takenAhead))) return false;
+    if (sink.signal.aborted) break;
   }
+  return true;
 }
 
 /** Returns the length of the body that a request announces: 0 without one, `otherwise` for a body of unknown length. */

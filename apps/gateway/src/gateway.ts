@@ -8,22 +8,25 @@ import {
   type Answer,
   answerFailure,
   clientSignal,
+  type HoldBytes,
   jsonHeaders,
   sendHead,
   type ServerRequest,
   sinkOf,
+  untilTaken,
 } from "./exchange.ts";
 import { judgeHeaders } from "./headers.ts";
 import type { Cursor } from "./history.ts";
 import { inTime } from "./in-time.ts";
-import { type ListBytes, readList } from "./json-bytes.ts";
 import type { KindCache, KindNames } from "./kind-cache.ts";
 import type { Kinds } from "./kinds.ts";
 import { longestBody, passThrough } from "./pass-through.ts";
+import { Turns } from "./places.ts";
 import { type CollectionRequest, type PassReason, readRequest } from "./request.ts";
 import { sendList } from "./send-list.ts";
 import { errorLine, expired, type Failure, unauthorized } from "./status.ts";
 import { createTenantLimits, type PlaceKind, type TakePlace, type TenantLimits } from "./tenant-limits.ts";
+import { pagesOf, readPage } from "./upstream-pages.ts";
 import { streamWatch, type WatchEnd } from "./watch-stream.ts";
 
 /** Called with everything that the gateway does, for metrics. */
@@ -60,8 +63,8 @@ export type Gateway = (request: ServerRequest, answer: Answer) => Promise<void>;
 const [shortestWatchMs, longestWatchMs] = [1_800_000, 3_600_000];
 /** Time to wait for a cache that is being filled. */
 const longestFillMs = 5_000;
-const pageObjects = 500;
-const longestPage = 64 * 1024 * 1024;
+/** Watches of one account that read their first objects from the API server at the same moment; more of them wait. */
+const mostPages = 2;
 
 /** Everything about a request that its answer needs. */
 interface Asked {
@@ -73,22 +76,26 @@ interface Asked {
   readonly isWatch: boolean;
   /** Takes a place for this request's account. */
   readonly take: (kind: PlaceKind, count?: number) => ReturnType<TakePlace>;
+  readonly hold: HoldBytes;
+  /** Waits until this request's account may read pages. */
+  readonly pageTurn: () => Promise<Disposable>;
 }
 
 /** Returns the gateway. */
 export function createGateway(options: GatewayOptions): Gateway {
   const take = createTenantLimits(options.limits ?? {});
+  const turns = new Turns(mostPages);
   return async (request, answer) => {
     // A client that breaks off is no error of this process.
     request.on("error", () => undefined);
     answer.on("error", () => undefined);
+    const signal = clientSignal(answer, options.signal);
     try {
       const headers = judgeHeaders(request.rawHeaders);
       if (headers.refusal !== undefined) return refuse(options, answer, headers.refusal);
       const { authorization, forwarded, accept } = headers;
       const read = readRequest(request.method ?? "", request.url ?? "", accept);
       if (read.kind === "refuse") return refuse(options, answer, read.failure);
-      const signal = clientSignal(answer, options.signal);
       const account = await options.accountOf(authorization);
       if (account === "unauthorized") return refuse(options, answer, unauthorized);
       const isWatch = read.kind === "pass" ? read.isWatch : read.request.watch !== undefined;
@@ -100,10 +107,21 @@ export function createGateway(options: GatewayOptions): Gateway {
         signal,
         isWatch,
         take: (kind, count) => take(kind, account.key, count),
+        hold(bytes) {
+          const held = take("unread", account.key, bytes);
+          return held.refusal === undefined ? held : undefined;
+        },
+        pageTurn: () => turns.take(account.key, signal),
       };
-      await inPlace(options, asked, isWatch ? "watch" : "request", 1, () => respond(options, asked, read));
+      await inPlace(options, asked, isWatch ? "watch" : "request", 1, async () => {
+        await respond(options, asked, read);
+        // What waits for its reader still takes memory.
+        await untilTaken(answer, signal, options.clock);
+      });
     } catch {
       answer.destroy();
+    } finally {
+      await untilTaken(answer, signal, options.clock);
     }
   };
 }
@@ -138,7 +156,7 @@ async function respond(
   const mostBytes = Math.min(announcedBytes(asked.request, longestBody), longestBody);
   const pass = async (): Promise<void> => {
     options.events.passed(reason);
-    await passThrough(options.transport, { ...asked, mostBytes });
+    await passThrough(options.transport, { ...asked, clock: options.clock, mostBytes });
   };
   const holdBody = (): Promise<void> =>
     mostBytes === 0 ? pass() : inPlace(options, asked, "body", mostBytes, pass);
@@ -201,12 +219,15 @@ async function sendWatch(
   if (sendsInitialEvents && typeof from === "number" && from > cache.resourceVersion) return "newer";
   let initial: AsyncIterable<readonly Buffer[]> | Iterable<readonly Buffer[]> | undefined;
   let after = typeof from === "number" ? from : cache.resourceVersion;
+  using turns = new DisposableStack();
   if (from === "latest") {
     // The API server says what there is now, with the tenant's own token; only what comes then is shared.
-    const first = await firstPage(transport, asked, request);
+    const turn = turns.use(await asked.pageTurn());
+    const reader = { transport, ...asked };
+    const first = await readPage(reader, request);
     if (first === undefined) return "consistent";
     after = first.resourceVersion;
-    initial = pagesOf(transport, asked, request, first);
+    initial = pagesOf(reader, request, first, turn);
   } else if (sendsInitialEvents) {
     after = cache.resourceVersion;
     initial = [cache.list(namespace)];
@@ -237,58 +258,12 @@ async function sendWatch(
       askEveryMs,
       askAtMs: phaseOf(asked.authorization, askEveryMs),
       clock,
-      sink: sinkOf(answer, signal),
+      sink: sinkOf(answer, signal, asked.hold),
     });
     events.ended(how);
     if (how === "slow") answer.destroy();
     else answer.end();
   } finally {
     events.watched(-1);
-  }
-}
-
-/** Returns the first page of a list that is as new as the API server; undefined if there is none in the form expected. */
-async function firstPage(
-  transport: GatewayOptions["transport"],
-  asked: Asked,
-  request: CollectionRequest,
-  token = "",
-): Promise<ListBytes | undefined> {
-  const { group, version, plural, namespace } = request;
-  const scope = namespace === undefined ? "" : `/namespaces/${namespace}`;
-  const query = new URLSearchParams({
-    limit: String(pageObjects),
-    ...(token === "" ? {} : { continue: token }),
-  });
-  const path = `/apis/${group}/${version}${scope}/${plural}?${query.toString()}`;
-  const headers = { authorization: asked.authorization };
-  const response = await transport.send({
-    method: "GET",
-    path,
-    headers,
-    isLarge: true,
-    signal: asked.signal,
-  });
-  if (response.status !== 200) {
-    await response.discard();
-    return undefined;
-  }
-  return readList(Buffer.from(await response.text(longestPage)));
-}
-
-/** Yields the objects of a page and of those after it. Throws when one is missing: then the watch breaks off, and its reader begins again. */
-async function* pagesOf(
-  transport: GatewayOptions["transport"],
-  asked: Asked,
-  request: CollectionRequest,
-  first: ListBytes,
-): AsyncGenerator<readonly Buffer[]> {
-  let page = first;
-  for (;;) {
-    yield page.items.map(({ object }) => object);
-    if (page.continueToken === "") return;
-    const next = await firstPage(transport, asked, request, page.continueToken);
-    if (next === undefined) throw new Error("a page of a list is missing");
-    page = next;
   }
 }

@@ -1,9 +1,10 @@
 /** Sends a request on to the API server with the tenant's own token, and its answer back. */
-import type { Transport, WireRequest } from "@klutch/kube";
+import type { Clock, Transport, WireRequest } from "@klutch/kube";
 import {
   type Answer,
   answerFailure,
   bodyOf,
+  type HoldBytes,
   pour,
   sendHead,
   type ServerRequest,
@@ -23,13 +24,15 @@ export interface Passed {
   readonly answer: Answer;
   readonly forwarded: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  readonly clock: Pick<Clock, "schedule">;
+  readonly hold: HoldBytes;
   /** Longest body that is taken. */
   readonly mostBytes: number;
 }
 
 /** Resolves when the answer is complete, or cannot be completed. */
 export async function passThrough(transport: Pick<Transport, "send">, passed: Passed): Promise<void> {
-  const { request, answer, forwarded, signal, mostBytes } = passed;
+  const { request, answer, forwarded, signal, mostBytes, clock, hold } = passed;
   const { method = "", url: path = "" } = request;
   if (!isMethod(method)) {
     const message = `the method ${JSON.stringify(method.slice(0, 20))} is not supported`;
@@ -45,8 +48,9 @@ export async function passThrough(transport: Pick<Transport, "send">, passed: Pa
     const wire = { method, path, ...content, headers: forwarded, signal, bodyTimeoutMs: longestSilenceMs };
     const response = await transport.send(wire);
     sendHead(answer, response.status, answeredHeaders(response.headers));
-    await pour(sinkOf(answer, signal), response.body);
-    answer.end();
+    const isTaken = await pour(sinkOf(answer, signal, hold), clock, response.body);
+    if (isTaken) answer.end();
+    else answer.destroy();
   } catch {
     if (answer.headersSent || signal.aborted) return void answer.destroy();
     const message = "the API server of the control plane gave no answer";

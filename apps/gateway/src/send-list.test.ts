@@ -13,6 +13,8 @@ const content = (objects: readonly Buffer[]): ListContent => ({
   objects,
 });
 
+const hold = () => ({ [Symbol.dispose]: () => undefined });
+
 /** Serves a list; gives back the URL and the end of each answer. */
 async function serve(list: ListContent) {
   const clock = new VirtualClock();
@@ -21,7 +23,7 @@ async function serve(list: ListContent) {
   const server = createServer((_, answer) => {
     answers.push(answer);
     const signal = clientSignal(answer, new AbortController().signal);
-    void sendList({ answer, signal, clock }, list).then(() => ended++);
+    void sendList({ answer, signal, clock, hold }, list).then(() => ended++);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,9 +1,8 @@
 /** Sends a list out of a cache. It copies no more than one piece at a time: a client that reads slowly costs no second list. */
 import type { Clock } from "@klutch/kube";
-import { type Answer, jsonHeaders, sendHead, sinkOf } from "./exchange.ts";
-import { inTime } from "./in-time.ts";
+import { type Answer, type HoldBytes, jsonHeaders, sendHead, sinkOf } from "./exchange.ts";
 import type { KindCache, KindNames } from "./kind-cache.ts";
-import { slowestMs } from "./watch-stream.ts";
+import { send } from "./reader.ts";
 
 /** A list, as it was at one moment. */
 export interface ListContent {
@@ -12,7 +11,6 @@ export interface ListContent {
   readonly objects: ReturnType<KindCache["list"]>;
 }
 
-const pieceBytes = 64 * 1024;
 const comma = Buffer.from(",");
 const end = Buffer.from("]}\n");
 
@@ -22,10 +20,12 @@ export async function sendList(
     answer,
     signal,
     clock,
+    hold,
   }: {
     readonly answer: Answer;
     readonly signal: AbortSignal;
     readonly clock: Pick<Clock, "schedule">;
+    readonly hold: HoldBytes;
   },
   content: ListContent,
 ): Promise<void> {
@@ -34,12 +34,9 @@ export async function sendList(
   const commas = Math.max(0, objects.length - 1);
   const length = objects.reduce((sum, object) => sum + object.length, head.length + commas + end.length);
   sendHead(answer, 200, { ...jsonHeaders, "content-length": length });
-  const sink = sinkOf(answer, signal);
-  for (const piece of piecesOf(head, objects)) {
-    if (!sink.write(piece) && !(await inTime(clock, slowestMs, sink.drained()))) return void answer.destroy();
-    if (signal.aborted) return;
-  }
-  answer.end();
+  const isTaken = await send(sinkOf(answer, signal, hold), clock, buffersOf(head, objects));
+  if (isTaken) answer.end();
+  else answer.destroy();
 }
 
 function headOf({ names, resourceVersion }: ListContent): Buffer {
@@ -48,17 +45,11 @@ function headOf({ names, resourceVersion }: ListContent): Buffer {
   return Buffer.from(`${head.slice(0, -1)},"items":[`);
 }
 
-function* piecesOf(head: Buffer, objects: readonly Buffer[]): Generator<Buffer> {
-  let piece = [head];
-  let length = head.length;
+function* buffersOf(head: Buffer, objects: readonly Buffer[]): Generator<Buffer> {
+  yield head;
   for (const [index, object] of objects.entries()) {
-    if (index > 0) piece.push(comma);
-    piece.push(object);
-    length += object.length + 1;
-    if (length < pieceBytes) continue;
-    yield Buffer.concat(piece);
-    [piece, length] = [[], 0];
+    if (index > 0) yield comma;
+    yield object;
   }
-  piece.push(end);
-  yield Buffer.concat(piece);
+  yield end;
 }

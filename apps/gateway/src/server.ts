@@ -19,6 +19,9 @@ import type { HistoryBounds } from "./history.ts";
 import { Kinds } from "./kinds.ts";
 import type { TenantLimits } from "./tenant-limits.ts";
 
+/** Connections for tenants' writes, which share none of them: many times the requests of one account. */
+const bodyConnections = 2_048;
+
 /** Options of `gatewayServer`. */
 export interface GatewayServerOptions {
   readonly runtime: Pick<Runtime, "logger" | "metrics" | "clock" | "random">;
@@ -56,20 +59,23 @@ export function gatewayServer(options: GatewayServerOptions): Runnable {
       const tenants = createTransport(
         { ...place, auth: { kind: "none" } },
         // Longer than an API server takes for a write with slow webhooks.
-        { userAgent, clock, requestTimeoutMs: 65_000 },
+        { userAgent, clock, requestTimeoutMs: 65_000, bodyConnections },
       );
       stack.defer(() => tenants.close());
+      // The gateway's questions never wait for tenants' requests.
+      const questions = createTransport({ ...place, auth: { kind: "none" } }, { userAgent, clock });
+      stack.defer(() => questions.close());
       const names = stack.use(exportNames(client, logger));
       names.start({ signal });
       const kinds = stack.use(new Kinds({ transport: own, clock, random, logger, bounds: options.bounds }));
       const { events, onAsked } = gatewayMetrics(metrics, () => kinds.caches());
       const authority = createAuthority({
-        transport: tenants,
+        transport: questions,
         clock,
         onAsked,
         keepMs: options.keepRightsMs,
       });
-      const accountOf = createAccountOf({ transport: tenants, clock, onAsked });
+      const accountOf = createAccountOf({ transport: questions, clock, onAsked });
       const isBound = boundIn(names);
       const parts = { accountOf, authority, kinds, isBound, clock, random, events };
       const { askEveryMs, ...limits } = options.limits;

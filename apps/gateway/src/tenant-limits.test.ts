@@ -48,3 +48,11 @@ test("bodies of one account are bounded by their bytes", () => {
   assert.ok(held.every(({ refusal }) => refusal === undefined));
   assert.match(take("body", "red", 1).refusal?.message ?? "", /sends more than 33554432 bytes/);
 });
+
+test("unread answers of one account are bounded by their bytes, and another's are its own", () => {
+  const take = createTenantLimits({});
+  const held = take("unread", "red", 32 * 1024 * 1024);
+  assert.equal(held.refusal, undefined);
+  assert.notEqual(take("unread", "red", 1).refusal, undefined);
+  assert.equal(take("unread", "blue", 1).refusal, undefined);
+});

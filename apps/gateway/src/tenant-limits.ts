@@ -15,8 +15,11 @@ export interface TenantLimits {
 /** Bytes of bodies that the gateway holds for one account. */
 const mostBodyBytes = 32 * 1024 * 1024;
 
+/** Bytes of answers that wait for one account's clients to read on. */
+const mostUnreadBytes = 32 * 1024 * 1024;
+
 /** Something that takes a place. */
-export type PlaceKind = "watch" | "passedWatch" | "request" | "body";
+export type PlaceKind = "watch" | "passedWatch" | "request" | "body" | "unread";
 
 /** A place, which is given back by disposing it; or a refusal. */
 export type Taken = (Disposable & { readonly refusal?: undefined }) | { readonly refusal: Failure };
@@ -53,6 +56,11 @@ export function createTenantLimits(limits: TenantLimits): TakePlace {
       places: new Places(mostBodyBytes),
       retryAfterSeconds: 1,
       words: `sends more than ${mostBodyBytes} bytes at the same time`,
+    },
+    unread: {
+      places: new Places(mostUnreadBytes),
+      retryAfterSeconds: 5,
+      words: `leaves more than ${mostUnreadBytes} bytes of answers unread`,
     },
   };
   return (kind, account, count = 1) => {

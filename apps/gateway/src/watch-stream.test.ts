@@ -45,6 +45,7 @@ function start(more: Partial<WatchStreamOptions> = {}, after = 0): Running {
         text += Buffer.from(bytes).toString();
         return !state.isSlow;
       },
+      hold: () => ({ [Symbol.dispose]: () => undefined }),
       drained: () => new Promise((resolve) => (state.drain = resolve)),
     },
     ...more,

@@ -5,19 +5,9 @@
 import type { Clock } from "@klutch/kube";
 import type { Right } from "./authority.ts";
 import type { Cursor } from "./history.ts";
-import { inTime } from "./in-time.ts";
 import type { KindNames } from "./kind-cache.ts";
+import { pieceBytes, send, type Sink } from "./reader.ts";
 import { errorLine, expired, type Failure, unauthorized } from "./status.ts";
-
-/** Takes the lines of a watch. */
-export interface Sink {
-  /** False: the reader is slow, wait for `drained`. */
-  write(bytes: Uint8Array): boolean;
-  /** Resolves when the reader has caught up, or has gone. */
-  drained(): Promise<void>;
-  /** Aborts when the reader has gone, or the process stops. */
-  readonly signal: AbortSignal;
-}
 
 /** Options of `streamWatch`. */
 export interface WatchStreamOptions {
@@ -47,10 +37,6 @@ export type WatchEnd = "over" | "gone" | "expired" | "denied" | "slow";
 const bookmarkEveryMs = 60_000;
 /** An API server says where to go on a moment before it ends a watch. */
 const lastBookmarkMs = 2_000;
-/** Time for which a reader may take nothing; then it is cut off. */
-export const slowestMs = 30_000;
-/** Lines are sent together up to this size. */
-const chunkBytes = 64 * 1024;
 /** Questions in a row without an answer: after them no one can say that the watch is still allowed. */
 const mostUnknown = 3;
 
@@ -132,7 +118,7 @@ class WatchStream implements Disposable {
         lines.push(line);
         length += line.length;
       }
-      if (length > 0 && (line === undefined || length >= chunkBytes)) {
+      if (length > 0 && (line === undefined || length >= pieceBytes)) {
         await this.#write(lines);
         [lines, length] = [[], 0];
       } else if (line === undefined) break;
@@ -179,17 +165,14 @@ class WatchStream implements Disposable {
 
   async #write(pieces: readonly Uint8Array[]): Promise<void> {
     const { sink, clock } = this.#options;
-    const [only] = pieces;
-    const isFast = sink.write(pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces));
-    if (isFast || sink.signal.aborted) return;
-    if (!(await inTime(clock, slowestMs, sink.drained()))) this.#end ??= { how: "slow" };
+    if (!(await send(sink, clock, pieces))) this.#end = { how: "slow" };
   }
 
   #bookmark(resourceVersion: number, isEndOfInitial: boolean): Buffer {
     const { kind, apiVersion } = this.#options.names;
     const annotations = isEndOfInitial ? { annotations: { "k8s.io/initial-events-end": "true" } } : {};
-    const metadata = { resourceVersion: String(resourceVersion), ...annotations };
-    return Buffer.from(`${JSON.stringify({ type: "BOOKMARK", object: { kind, apiVersion, metadata } })}\n`);
+    const metadata = { ...annotations, resourceVersion: String(resourceVersion) };
+    return Buffer.from(`${JSON.stringify({ type: "BOOKMARK", object: { apiVersion, kind, metadata } })}\n`);
   }
 
   /** Milliseconds from the start to the last bookmark. */

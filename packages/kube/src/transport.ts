@@ -63,15 +63,21 @@ const bodyDeadlineMs = 300_000;
 const defaultBodyTimeoutMs = 60_000;
 /** For large answers; more of them wait. */
 const largeConnections = 4;
-/** For requests with a body; more of them wait. */
-const bodyConnections = 64;
+/** For requests with a body, if the caller names no other number; more of them wait. */
+const defaultBodyConnections = 64;
 /** Time for which an idle one is kept for the next such request. */
 const bodyKeepAliveMs = 10_000;
 
 /** The pool for `config`. Credentials are added per request, so rotating them does not touch connections. */
 export function createTransport(
   config: ClusterConfig,
-  options: { userAgent: string; clock: Clock; requestTimeoutMs?: number | undefined },
+  options: {
+    userAgent: string;
+    clock: Clock;
+    requestTimeoutMs?: number | undefined;
+    /** Requests with a body that are sent at the same moment; more of them wait. Default 64. */
+    bodyConnections?: number | undefined;
+  },
 ): Transport {
   const headersTimeout = options.requestTimeoutMs ?? headersTimeoutMs;
   const http1 = { ...config, http2: false };
@@ -81,7 +87,7 @@ export function createTransport(
     large: createAgent(http1, tls, { headersTimeout, connections: largeConnections }),
     body: createAgent(http1, tls, {
       headersTimeout,
-      connections: bodyConnections,
+      connections: options.bodyConnections ?? defaultBodyConnections,
       keepAliveTimeout: bodyKeepAliveMs,
     }),
   };
