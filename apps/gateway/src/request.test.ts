@@ -24,6 +24,7 @@ test("lists and watches from a version are answered", () => {
   });
   const target = `${base}?watch=true&allowWatchBookmarks=true&resourceVersion=12&timeoutSeconds=300`;
   assert.deepEqual(outcome(target, "application/json, */*"), { ...place, from: 12, watch });
+  assert.deepEqual(outcome(`${target}&timeout=5m0s`), { ...place, from: 12, watch });
   assert.deepEqual(outcome("/apis/a.b/v1/widgets?watch=1&resourceVersion=5"), {
     ...place,
     namespace: undefined,
@@ -56,6 +57,8 @@ test("everything else goes to the API server", () => {
     [`${base}?resourceVersion=0&fieldSelector=metadata.name%3Dx`, "selector"],
     [`${base}?resourceVersion=0&continue=abc`, "parameters"],
     [`${base}?resourceVersion=0&pretty=true`, "parameters"],
+    [`${base}?resourceVersion=0&timeout=5s`, "parameters"],
+    [`${base}?watch=true&resourceVersion=12&timeout=soon`, "parameters"],
     [`${base}?resourceVersion=0&resourceVersion=12`, "parameters"],
     [`${base}?resourceVersion=-1`, "parameters"],
     [`${base}?resourceVersion=01`, "parameters"],

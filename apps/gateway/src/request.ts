@@ -53,10 +53,13 @@ const known: ReadonlySet<string> = new Set([
   "resourceVersion",
   "resourceVersionMatch",
   "timeoutSeconds",
+  "timeout",
   "limit",
   "labelSelector",
   "fieldSelector",
 ]);
+/** Matches the duration that typed clients in Go add to each watch, and that API servers only heed for other requests. */
+const goDuration = /^(\d{1,9}(\.\d{1,9})?(h|m|s|ms))+$/;
 const version = /^[1-9]\d{0,14}$/;
 
 /** Reads method, target and `Accept` of a request. */
@@ -115,6 +118,8 @@ function read(parameters: URLSearchParams): Pick<CollectionRequest, "from" | "wa
   const limit = parameters.get("limit") ?? "";
   const timeout = parameters.get("timeoutSeconds") ?? "";
   if (!/^\d{0,9}$/.test(limit) || !/^\d{0,9}$/.test(timeout)) return "parameters";
+  const deadline = parameters.get("timeout");
+  if (deadline !== null && !(watch && goDuration.test(deadline))) return "parameters";
   if (!watch) {
     if (initial || (match !== "" && match !== "NotOlderThan")) return "parameters";
     // An API server does not page what it has in memory, and pages a list from a version on.
