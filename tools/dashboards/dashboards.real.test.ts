@@ -9,7 +9,7 @@ import { formatYaml } from "@klutch/kube";
 import { recordAt } from "@klutch/kube-core";
 import { chartPath, objectOf, startHelm } from "../charts/testing/helm.ts";
 import { atHome, minimal } from "../charts/testing/values.ts";
-import { dashboards } from "./dashboards.ts";
+import { dashboards, panelsIn } from "./dashboards.ts";
 import { dashboardFiles, queryOf } from "./print.ts";
 
 test("each chart makes its ConfigMap for Grafana's sidecar when it is asked to, with the text as it is", async () => {
@@ -43,9 +43,11 @@ test("each chart makes its ConfigMap for Grafana's sidecar when it is asked to, 
 test("Prometheus takes each query", async () => {
   const folder = await mkdtemp(join(tmpdir(), "klutch-dashboards-"));
   try {
-    const queries = dashboards.flatMap(({ chart, panels }) =>
-      panels.flatMap((panel) =>
-        panel.queries.map((query) => queryOf(query.expression, chart).replaceAll("$__rate_interval", "1m")),
+    const queries = dashboards.flatMap((dashboard) =>
+      panelsIn(dashboard).flatMap((panel) =>
+        panel.queries.map((query) =>
+          queryOf(query.expression, dashboard.chart).replaceAll("$__rate_interval", "1m"),
+        ),
       ),
     );
     const rules = queries.map((expr, index) => ({ record: `query:${index}`, expr }));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { recordings } from "../alerts/objectives.ts";
 import { catalogue } from "../generate/metrics-page.ts";
-import { dashboards } from "./dashboards.ts";
+import { dashboards, panelsIn } from "./dashboards.ts";
 import { dashboardFiles, queryOf } from "./print.ts";
 
 const programs: Readonly<Record<string, readonly string[]>> = {
@@ -12,10 +12,10 @@ const programs: Readonly<Record<string, readonly string[]>> = {
 };
 
 test("each query asks for metrics, labels and recorded series that the programs of its chart have", () => {
-  for (const { chart, panels } of dashboards)
-    for (const { title, queries } of panels)
+  for (const dashboard of dashboards)
+    for (const { title, queries } of panelsIn(dashboard))
       for (const { expression, legend } of queries) {
-        const query = queryOf(expression, chart);
+        const query = queryOf(expression, dashboard.chart);
         const recorded = query.match(/\bslo:\w+:\w+/g) ?? [];
         for (const name of recorded)
           assert.ok(
@@ -28,7 +28,7 @@ test("each query asks for metrics, labels and recorded series that the programs 
           const metric = catalogue.find((each) => each.name === name.replace(/_bucket$/, ""));
           assert.ok(metric !== undefined, `${title}: there is no metric ${name}`);
           assert.ok(
-            metric.processes.some((each) => programs[chart]?.includes(each)),
+            metric.processes.some((each) => programs[dashboard.chart]?.includes(each)),
             `${title}: ${name}`,
           );
           const shown = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = ""]) => label);
@@ -41,14 +41,15 @@ test("each query asks for metrics, labels and recorded series that the programs 
 });
 
 test("a dashboard is one file of its chart, panels do not overlap, and their titles differ", () => {
-  for (const { chart, name, panels } of dashboards) {
+  for (const dashboard of dashboards) {
+    const { chart, name, sections } = dashboard;
     const text = dashboardFiles(chart)[`dashboards/${name}.json`] ?? "";
     const { panels: printed } = JSON.parse(text) as {
       panels: { title: string; gridPos: { x: number; y: number; w: number; h: number } }[];
     };
     assert.deepEqual(
       printed.map(({ title }) => title),
-      panels.map(({ title }) => title),
+      sections.flatMap(({ title, panels }) => [title, ...panels.map((panel) => panel.title)]),
     );
     assert.equal(new Set(printed.map(({ title }) => title)).size, printed.length);
     for (const [index, { gridPos: one }] of printed.entries())
@@ -62,4 +63,13 @@ test("a dashboard is one file of its chart, panels do not overlap, and their tit
     assert.ok(text.length < 32_768);
     assert.doesNotMatch(text, /\$(?:jobs|window)/);
   }
+});
+
+test("a latest value is red unless it is good, and a moment is that of one series for each legend", () => {
+  for (const dashboard of dashboards)
+    for (const { title, thresholds, queries } of panelsIn(dashboard)) {
+      if (thresholds !== undefined) assert.deepEqual(thresholds[0], { color: "red" }, title);
+      for (const { expression } of queries.filter((query) => query.expression.includes("_timestamp_seconds")))
+        assert.match(expression, /min by \([\w, ]+\) \(\w+_timestamp_seconds\)/, title);
+    }
 });

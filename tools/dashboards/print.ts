@@ -1,9 +1,9 @@
 /** Prints dashboards in Grafana's format, for the charts. */
 import { type AlertChart, jobsOf } from "../alerts/alerts.ts";
-import { type Dashboard, dashboards, type Panel } from "./dashboards.ts";
+import { type Dashboard, dashboards, type Panel, type Section } from "./dashboards.ts";
 
-/** Columns of Grafana's grid, and size of a panel in it. */
-const [columns, width, height] = [24, 8, 7];
+/** Columns of Grafana's grid, width of a third of them, and height of a panel. */
+const [columns, third, height] = [24, 8, 7];
 
 /** Returns the files of a chart's dashboards by their paths in the chart. */
 export function dashboardFiles(chart: AlertChart): Readonly<Record<string, string>> {
@@ -18,7 +18,7 @@ export function queryOf(expression: string, chart: AlertChart): string {
 
 /** Returns the JSON with one line for each panel, so that changes can be read. */
 export function dashboardJson(dashboard: Dashboard): string {
-  const { chart, name, title, panels } = dashboard;
+  const { chart, name, title, sections } = dashboard;
   const head = {
     uid: `klutch-${name}`,
     title,
@@ -31,24 +31,69 @@ export function dashboardJson(dashboard: Dashboard): string {
       list: [{ name: "datasource", type: "datasource", query: "prometheus", label: "Prometheus" }],
     },
   };
-  const lines = panels.map((panel, index) => JSON.stringify(panelOf(panel, index, chart)));
+  const lines = placesOf(sections).map(({ item, gridPos }, index) => {
+    const own = "panels" in item ? headingOf(item) : panelOf(item, chart);
+    return JSON.stringify({ id: index + 1, ...own, gridPos });
+  });
   return `${JSON.stringify(head).slice(0, -1)},"panels":[\n${lines.join(",\n")}\n]}\n`;
 }
 
-function panelOf(
-  { title, about, unit, queries, type = "timeseries" }: Panel,
-  index: number,
-  chart: AlertChart,
-): object {
-  const perRow = columns / width;
+/** A place in Grafana's grid, in its units. */
+interface GridPos {
+  readonly x: number;
+  readonly y: number;
+  readonly w: number;
+  readonly h: number;
+}
+
+/** Lays sections out below each other: a heading, and its panels in rows, each where the last one ends if it fits there. */
+function placesOf(
+  sections: readonly Section[],
+): readonly { readonly item: Section | Panel; readonly gridPos: GridPos }[] {
+  let y = 0;
+  return sections.flatMap((section) => {
+    const heading = { item: section, gridPos: { x: 0, y, w: columns, h: 1 } };
+    y += 1;
+    let x = 0;
+    const panels = section.panels.map((item) => {
+      const w = third * (item.thirds ?? 1);
+      if (x + w > columns) [x, y] = [0, y + height];
+      const gridPos = { x, y, w, h: height };
+      x += w;
+      return { item, gridPos };
+    });
+    y += height;
+    return [heading, ...panels];
+  });
+}
+
+/** An open row: Grafana takes the panels below it as its own. */
+function headingOf({ title }: Section): object {
+  return { type: "row", title, collapsed: false, panels: [] };
+}
+
+function panelOf(panel: Panel, chart: AlertChart): object {
+  const { title, about, unit, queries, thresholds, thirds = 1, canBeNegative = false } = panel;
+  const steps = thresholds?.map(({ color, from = null }) => ({ color, value: from }));
   return {
-    id: index + 1,
-    type,
+    type: steps === undefined ? "timeseries" : "stat",
     title,
     description: about,
-    gridPos: { x: (index % perRow) * width, y: Math.floor(index / perRow) * height, w: width, h: height },
     datasource: { type: "prometheus", uid: "${datasource}" },
-    fieldConfig: { defaults: { unit }, overrides: [] },
+    fieldConfig: {
+      defaults: {
+        unit,
+        ...(unit === "none" && { decimals: 0 }),
+        ...(!canBeNegative && { min: 0 }),
+        ...(steps !== undefined && { thresholds: { mode: "absolute", steps } }),
+      },
+      overrides: [],
+    },
+    ...(steps === undefined
+      ? thirds > 1 && {
+          options: { legend: { displayMode: "table", placement: "right", calcs: ["lastNotNull"] } },
+        }
+      : { options: { colorMode: "background", reduceOptions: { calcs: ["lastNotNull"] } } }),
     targets: queries.map(({ expression, legend }, at) => ({
       refId: String.fromCodePoint(65 + at),
       expr: queryOf(expression, chart),
