@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { backups, managedServiceBindings, serviceInstances } from "@klutch/api";
 import { configMaps, type DynamicObject } from "@klutch/kube-core";
-import { panelsOf, startAlertWatch, untilFilled } from "@klutch/kube-testing";
+import { drawDashboard, panelsOf, startAlertWatch, untilFilled } from "@klutch/kube-testing";
 import { backup, binding, instance, startFixture } from "./testing/fixture.ts";
 import { startProviderProcess } from "./testing/provider-process.ts";
 
@@ -59,4 +59,5 @@ test("each panel of the control plane about the provider has data", async () => 
   await fixture.condition(backups, "night", ready);
   await untilFilled(watch, panels);
   assert.deepEqual(await watch.query("sum(klutch_cost_per_hour)"), [0.5]);
+  await drawDashboard(watch, "control-plane", "dashboard-of-provider");
 });

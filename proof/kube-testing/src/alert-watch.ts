@@ -26,6 +26,13 @@ export interface AlertWatchOptions {
   readonly fasterBy?: number | undefined;
 }
 
+/** One series over time. */
+export interface Line {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Seconds since the epoch, and value. */
+  readonly points: readonly (readonly [moment: number, value: number])[];
+}
+
 /** Alerts as Prometheus sees them. */
 export interface AlertWatch extends AsyncDisposable {
   /** Returns the names of alerts that wait or fire. */
@@ -49,6 +56,8 @@ export interface AlertWatch extends AsyncDisposable {
   settles(): Promise<void>;
   /** Returns the values of a query's series at present. Throws with Prometheus' words if it is none. */
   query(expression: string): Promise<readonly number[]>;
+  /** Returns the series of a query in the last five minutes. */
+  lines(expression: string): Promise<readonly Line[]>;
 }
 
 /** Starts Prometheus. Disposing the watch ends it. */
@@ -127,6 +136,19 @@ export async function startAlertWatch(options: AlertWatchOptions): Promise<Alert
       const answer = await prometheus.ask(`/api/v1/query?query=${encodeURIComponent(expression)}`);
       const result = recordsAt(answer, "data", "result");
       return result.map(({ value }) => Number(Array.isArray(value) ? value[1] : Number.NaN));
+    },
+    lines: async (query) => {
+      const end = Date.now() / 1000;
+      const range = { query, start: String(end - 300), end: String(end), step: "2" };
+      const answer = await prometheus.ask(`/api/v1/query_range?${new URLSearchParams(range).toString()}`);
+      return recordsAt(answer, "data", "result").map(({ metric, values }) => ({
+        labels: Object.fromEntries(
+          Object.entries(recordAt(metric)).map(([label, value]) => [label, String(value)]),
+        ),
+        points: (Array.isArray(values) ? values : []).map(
+          ([moment, value]: readonly unknown[]) => [Number(moment), Number(value)] as const,
+        ),
+      }));
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

@@ -18,20 +18,28 @@ const files = {
   "app-cluster": "klutch-konnector/dashboards/app-cluster.json",
 } as const;
 
+/** Name of a dashboard, as its file. */
+export type DashboardName = keyof typeof files;
+
 /** A rate needs two scrapes, and a test waits for seconds only. */
 const window = "60s";
 
+/** Reads a dashboard as its chart ships it, with windows of rates that suit a test. */
+export async function readDashboard(name: DashboardName): Promise<unknown> {
+  const file = join(import.meta.dirname, "../../../deploy/charts", files[name]);
+  return parseYaml((await readFile(file, "utf8")).replaceAll("$__rate_interval", window));
+}
+
 /** Returns the queries of a dashboard that ask for metrics of these programs. Every process has those of the process. */
 export async function panelsOf(
-  dashboard: keyof typeof files,
+  dashboard: DashboardName,
   programs: readonly string[],
 ): Promise<readonly ShippedPanel[]> {
-  const file = join(import.meta.dirname, "../../../deploy/charts", files[dashboard]);
   const own = new Set(programs.flatMap((program) => documentedMetrics(program)));
-  const panels = recordsAt(parseYaml(await readFile(file, "utf8")), "panels");
+  const panels = recordsAt(await readDashboard(dashboard), "panels");
   return panels.flatMap((panel) =>
     recordsAt(panel, "targets").flatMap((target) => {
-      const expression = (textAt(target, "expr") ?? "").replaceAll("$__rate_interval", window);
+      const expression = textAt(target, "expr") ?? "";
       const names = expression.match(/\b(?:klutch|crossplane|controller|workqueue|leader|rest)_\w+/g) ?? [];
       const isOwn = names.every((name) => own.has(name.replace(/_bucket$/, "")));
       return isOwn ? [{ title: textAt(panel, "title") ?? "", expression }] : [];

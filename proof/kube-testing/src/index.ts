@@ -21,6 +21,7 @@ export {
   installRights,
   untilServed,
 } from "./install.ts";
+export { drawDashboard } from "./dashboard-picture.ts";
 export { panelsOf, type ShippedPanel, untilFilled } from "./dashboards.ts";
 export { documentedMetrics, metricNames } from "./metric-names.ts";
 export { openWatchesIn, type Sample, samplesOf } from "./metrics-text.ts";

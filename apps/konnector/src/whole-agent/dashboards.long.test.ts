@@ -3,7 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tenants } from "@klutch/api";
 import { customResourceDefinitions } from "@klutch/kube-core";
-import { panelsOf, startAlertWatch, startBackendProcess, untilFilled, waitFor } from "@klutch/kube-testing";
+import {
+  drawDashboard,
+  panelsOf,
+  startAlertWatch,
+  startBackendProcess,
+  untilFilled,
+  waitFor,
+} from "@klutch/kube-testing";
 import { startAgentProcess } from "../testing/agent-process.ts";
 import { bindApi, testApi } from "../testing/fixture.ts";
 import { installCrd, tenantNamespace } from "../testing/provider-side.ts";
@@ -58,6 +65,7 @@ test("each panel about an app cluster has data", async () => {
   await gate.open();
   await createSynced(widgets.type, "second");
   await filled;
+  await drawDashboard(watch, "app-cluster", "dashboard-app-cluster");
 });
 
 test("each panel of the control plane about the backend has data", async () => {
@@ -73,6 +81,7 @@ test("each panel of the control plane about the backend has data", async () => {
     await new Promise((resolve) => setTimeout(resolve, 3_000));
   }
   await untilFilled(watch, panels);
+  await drawDashboard(watch, "control-plane", "dashboard-of-backend");
 });
 
 test("a panel that asks for a metric that no one has is a fault", async () => {
