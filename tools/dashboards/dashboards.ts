@@ -92,6 +92,7 @@ const processes: Section = {
       title: "Requests to API servers",
       about: "Each status code apart; <error> stands for no answer.",
       unit: "reqps",
+      thirds: 2,
       queries: one("sum by (code) (rate(rest_client_requests_total{$jobs}[$window]))", "{{code}}"),
     },
     {
@@ -104,6 +105,7 @@ const processes: Section = {
       title: "CPU",
       about: "Part of a core that each process uses.",
       unit: "percentunit",
+      thirds: 2,
       queries: one("rate(process_cpu_seconds_total{$jobs}[$window])", "{{job}} {{instance}}"),
     },
   ],
@@ -209,6 +211,7 @@ const controlPlane: Dashboard = {
           about:
             "Without a session for 30 days, where the broker tells of sessions; `klutch cost --idle` names them.",
           unit: "none",
+          thirds: 2,
           queries: one("sum by (service, plan) (klutch_idle_instances)", "{{service}} {{plan}}"),
         },
       ],
@@ -247,7 +250,7 @@ const controlPlane: Dashboard = {
           about:
             "Logins, bindings and grants that were allowed or refused; the audit log has a line for each.",
           unit: "cpm",
-          thirds: 2,
+          thirds: 3,
           queries: one(
             "60 * sum by (decision, allowed) (rate(klutch_audit_decisions_total[$window]))",
             "{{decision}} allowed {{allowed}}",
@@ -391,6 +394,7 @@ const appCluster: Dashboard = {
           title: "Canary: outcomes",
           about: "Probes on the way of claims, up and down; one each minute.",
           unit: "cpm",
+          thirds: 2,
           queries: one("60 * sum by (outcome) (rate(klutch_canary_probes_total[$window]))", "{{outcome}}"),
         },
         {
@@ -403,6 +407,7 @@ const appCluster: Dashboard = {
           title: "Time until the credential ends",
           about: "It is renewed after half of its life.",
           unit: "s",
+          thirds: 2,
           canBeNegative: true,
           queries: one("min by (host) (klutch_credential_expiration_timestamp_seconds) - time()", "{{host}}"),
         },
