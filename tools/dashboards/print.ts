@@ -1,6 +1,7 @@
 /** Prints dashboards in Grafana's format, for the charts. */
 import { type AlertChart, jobsOf } from "../alerts/alerts.ts";
-import { type Dashboard, dashboards, type Panel, type Section } from "./dashboards.ts";
+import { dashboards } from "./dashboards.ts";
+import type { Dashboard, Panel, Section } from "./panel.ts";
 
 /** Columns of Grafana's grid, width of a third of them, and height of a panel. */
 const [columns, third, height] = [24, 8, 7];
