@@ -249,6 +249,22 @@ test("plans that differ get rules, and what they have in common", () => {
   assert.match(text, /Decide: examples, with the required parameters/);
 });
 
+test("Cloud Service Broker's null for a missing schema is no warning, and its prohibitUpdate a rule", () => {
+  const text = { type: "string" };
+  const create = properties({
+    domain: { ...text, prohibitUpdate: true },
+    word: { ...text, prohibitUpdate: "yes" },
+  });
+  const schemas = {
+    service_instance: { create: { parameters: create }, update: { parameters: null } },
+    service_binding: { create: { parameters: null } },
+  };
+  const { table, warnings } = tableOf(catalogWith(undefined, {}, { schemas }));
+  assert.equal(warnings, "");
+  const rules = table.backends[0]?.rules?.map(({ message }) => message);
+  assert.deepEqual(rules, ["parameters.domain cannot be changed after creation"]);
+});
+
 const keyword = fc.constantFrom(
   ..."type enum const items properties required minimum maximum exclusiveMinimum pattern $ref allOf title".split(
     " ",

@@ -223,9 +223,14 @@ function planOf(
     updateable: typeof updateable === "boolean" ? updateable : service["plan_updateable"] === true,
     maximumPollingDuration: isDuration ? seconds : undefined,
     schemas: {
-      create: recordAt(schemas, "service_instance", "create")["parameters"],
-      update: recordAt(schemas, "service_instance", "update")["parameters"],
-      bind: recordAt(schemas, "service_binding", "create")["parameters"],
+      create: schemaIn(recordAt(schemas, "service_instance", "create")),
+      update: schemaIn(recordAt(schemas, "service_instance", "update")),
+      bind: schemaIn(recordAt(schemas, "service_binding", "create")),
     },
   };
+}
+
+/** Returns the schema of an action. Brokers in Go write null for one without a schema. */
+function schemaIn(action: Readonly<Record<string, unknown>>): unknown {
+  return action["parameters"] ?? undefined;
 }

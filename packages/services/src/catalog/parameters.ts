@@ -31,6 +31,8 @@ const mostParts = 2_000;
 interface Level {
   readonly fields: ReadonlyMap<string, FieldSchema | undefined>;
   readonly required: readonly string[];
+  /** Parameters that cannot change after creation, by Cloud Service Broker's keyword `prohibitUpdate`. */
+  readonly fixed: readonly string[];
   /** True if others are refused. */
   readonly isClosed: boolean;
 }
@@ -57,7 +59,7 @@ export function catalogParameters(plans: readonly OfferedPlan[], warn: Warn): Ca
     ...changeRule(plans),
     ...required,
     ...parameters.flatMap((one) => onlyFor(one, refusingPlans(levels, one.key, "create"), plans)),
-    ...parameters.flatMap((one) => unchangedRule(one, refusingPlans(levels, one.key, "update"), plans)),
+    ...parameters.flatMap((one) => unchangedRule(one, keepingPlans(levels, one.key), plans)),
   ];
   const kept = rules.filter(({ cel }) => cel === undefined || cel.expression.length <= 2000);
   if (kept.length < rules.length)
@@ -97,6 +99,7 @@ function levelOf(value: unknown, field: string, warn: Warn): Level | undefined {
   const { required } = schema;
   return {
     fields,
+    fixed: entries.filter(([, one]) => isRecord(one) && one["prohibitUpdate"] === true).map(([key]) => key),
     required: Array.isArray(required) ? required.filter((one) => typeof one === "string") : [],
     isClosed: schema["additionalProperties"] === false,
   };
@@ -158,6 +161,13 @@ function refusingPlans(
   return levels
     .filter(({ [verb]: level }) => level?.isClosed === true && !level.fields.has(key))
     .map(({ plan }) => plan);
+}
+
+/** Plans that refuse a change of the parameter. */
+function keepingPlans(levels: readonly PlanLevels[], key: string): readonly string[] {
+  const refusing = refusingPlans(levels, key, "update");
+  const fixing = levels.filter(({ create }) => create?.fixed.includes(key)).map(({ plan }) => plan);
+  return [...new Set([...refusing, ...fixing])];
 }
 
 function warnOfRequired(
