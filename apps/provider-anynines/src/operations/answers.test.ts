@@ -17,7 +17,7 @@ const rows: readonly (readonly [string, unknown, AfterCreate, AfterCreate])[] = 
   ["408", answer(408), "repeat", "repeat"],
   ["400", answer(400), "forget", "repeat"],
   ["401", answer(401), "forget", "repeat"],
-  ["409", answer(409), "forget", "repeat"],
+  ["409", answer(409), "forget", "discard"],
   ["422 ConcurrencyError", answer(422, "ConcurrencyError"), "forget", "repeat"],
   ["429", answer(429), "forget", "repeat"],
   ["302", answer(302), "forget", "repeat"],

@@ -6,11 +6,13 @@
  * | 200 that cannot be used, 408                        | repeat                        | repeat                   |
  * | 201 or 202 that cannot be used, other 2xx, 5xx      | discard                       | discard                  |
  * | half of one, none in time                           | discard                       | discard                  |
+ * | 409                                                 | forget                        | discard                  |
  * | other 4xx, 3xx; no connection; no token             | forget                        | repeat                   |
  * | an error that is not of the call, such as an abort  | repeat                        | repeat                   |
  *
  * `forget`: nothing was made. `repeat`: the same call with the same identifier shows what was made. `discard`: whatever was made is deleted
- * before the next create. A refusal of the second call says nothing about the first.
+ * before the next create. A refusal of the second call says nothing about the first. But for 409: some brokers answer that to each call for what they
+ * made, even to the same one, which OSB does not allow; what stands under an identifier of ours is of the call before, and nothing uses it yet.
  */
 import { plainText } from "@klutch/api";
 import { ExternalError } from "@klutch/crossplane";
@@ -28,6 +30,7 @@ import type { Call, Then } from "./step.ts";
 /** Decides about a create. `isRepeat`: the same call was made before, and its answer is not known. */
 export function afterCreate(error: unknown, isRepeat: boolean): Then {
   if (needsOrphanMitigation(error)) return "discard";
+  if (isRepeat && error instanceof OsbError && error.status === 409) return "discard";
   return isRepeat || !isAnswer(error) || mayHaveLeftOrphan(error) ? "repeat" : "forget";
 }
 

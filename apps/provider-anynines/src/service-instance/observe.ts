@@ -150,7 +150,8 @@ export class InstanceObserver {
     const state = this.#state;
     const { isDeleting } = state;
     const known = state.atProvider.state;
-    const isUnknown = known === undefined && !(isDeleting && state.wasProvisioned);
+    // A provider may be killed between the record that it was made and the status. A second create is no question that every broker answers.
+    const isUnknown = known === undefined && !state.wasProvisioned;
     if (isUnknown || (isDeleting && known === "deleted"))
       return state.observation({ exists: false, ready: isDeleting ? "deleting" : "creating" }, known);
     if (isDeleting) return state.observation({ exists: true, upToDate: true, ready: "unavailable" }, known);
@@ -159,6 +160,7 @@ export class InstanceObserver {
     const isThere = await this.#isThere(plan.instancesRetrievable, options);
     if (!isThere && state.hasLeftovers) return state.observation({ exists: false, ready: "creating" }, known);
     if (!isThere) return this.#observeMissing();
+    if (known === undefined) state.updateAtProvider(state.planIds());
     const upToDate = state.atProvider.planId === plan.planId && state.parameterChanges() === undefined;
     // Also of an instance that another provider made.
     const sent = upToDate ? state.sentParameters().done : {};

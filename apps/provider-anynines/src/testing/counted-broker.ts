@@ -16,11 +16,12 @@ export interface CountedCall {
 export interface CountedBroker extends Broker {
   readonly calls: readonly CountedCall[];
   /**
-   * How it makes, changes and deletes. `at once`: each is done when it answers; deletions are so when they are good. `slow`: each is accepted and
+   * How it makes, changes and deletes. `at once`: each is done when it answers; deletions are so when they are good.
+   * `once`: the same, and a second call for what it has is answered with 409, as Cloud Service Broker does. `slow`: each is accepted and
    * then done. `broken`: each is accepted and then fails. `down`: each is answered with 500.
    */
   readonly state: {
-    provisions: "good" | "at once" | "broken" | "down";
+    provisions: "good" | "at once" | "once" | "broken" | "down";
     updates: "good" | "down";
     bindings: "good" | "down";
     deletions: "good" | "slow" | "broken" | "down";
@@ -73,6 +74,7 @@ export function countedBroker(clock: Clock, takesMs: number): CountedBroker {
         return accept("provision", instanceId);
       count("provision", instanceId);
       if (state.provisions === "down") throw answered(500);
+      if (state.provisions === "once" && readyAt.has(instanceId)) throw answered(409);
       readyAt.set(instanceId, clock.monotonic());
       return { kind: "done" };
     },
