@@ -48,6 +48,7 @@ async function end(made: Made): Promise<void> {
 for (const kinds of bothScopes) {
   for (const [how, provisions] of [
     ["at once", "at once"],
+    ["at once and answers 409 to a repeated call", "once"],
     ["in a while", "good"],
   ] as const) {
     test(`${kinds.title}: whenever it is killed, a broker that makes instances ${how} has one, and none after its deletion`, async (t) => {
