@@ -209,6 +209,7 @@ export {
   monthAt,
   monthPattern,
   missingAnnotation,
+  existingPlanOf,
   missingSince,
   rowsUntil,
   samePlan,

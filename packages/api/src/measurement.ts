@@ -14,7 +14,7 @@ import { createHash } from "node:crypto";
 import { recordAt, wholeSeconds } from "@klutch/kube-core";
 import type { ServiceInstance } from "./kinds/service-instance.ts";
 import { claimNameLabel } from "./names.ts";
-import { missingSince, timeOf, usageOf, type UsedPlan } from "./usage.ts";
+import { existingPlanOf, timeOf, type UsedPlan } from "./usage.ts";
 
 /** Attribute with the size of the instance's data in bytes, a whole number or its decimal text. */
 export const bytesAttribute = "klutch.anynines.com/bytes";
@@ -88,16 +88,16 @@ export function nextMeasurement(
 
 /** Returns the facts that still hold for the instance; undefined for one that its broker lacks, and if nothing recent is known. */
 export function measuredOf(instance: ServiceInstance, now: number): Measured | undefined {
-  const { open } = usageOf(instance);
+  const existing = existingPlanOf(instance);
   const known = recordAt(instance.status?.atProvider?.measured);
   const at = typeof known["at"] === "string" ? timeOf(known["at"]) : undefined;
-  if (open === undefined || missingSince(instance) !== undefined || at === undefined) return undefined;
+  if (existing === undefined || at === undefined) return undefined;
   const asked = Date.parse(at);
   if (asked < now - mostAgeMs || asked > now + skewMs) return undefined;
   const bytes = bytesOf(known["bytes"]);
   const lastSession = sessionOf(known["lastSession"], asked, undefined);
   if (bytes === undefined && lastSession === undefined) return undefined;
-  const { service, plan, config } = open;
+  const { service, plan, config } = existing;
   return { at, bytes, lastSession, plan: { service, plan, config } };
 }
 

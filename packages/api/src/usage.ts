@@ -120,6 +120,11 @@ export function missingSince({ metadata }: Pick<ServiceInstance, "metadata">): n
   return typeof since === "number" ? since : undefined;
 }
 
+/** Returns the plan that the instance has at its broker now, and since when; undefined for one that does not exist there. */
+export function existingPlanOf(instance: ServiceInstance): Usage["open"] {
+  return missingSince(instance) === undefined ? usageOf(instance).open : undefined;
+}
+
 /** Returns all rows, the last used one at the end, and the open interval as if it ended at `end`. A clock that was set back makes it 0 s long, never less. */
 export function rowsUntil({ closed, open }: Usage, end: number): readonly UsedSeconds[] {
   if (open === undefined) return closed;

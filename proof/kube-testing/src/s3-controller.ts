@@ -1,6 +1,6 @@
 /** The real S3 controller of AWS (ACK) as a process: an operator of another project, which makes buckets in an emulator. */
 import { dirname, join } from "node:path";
-import { reservePorts, resolveEngine, startProcess } from "@klutch/engines";
+import { inheritedEnvironment, reservePorts, resolveEngine, startProcess } from "@klutch/engines";
 import type { KubeClient } from "@klutch/kube";
 import type { ResourceType } from "@klutch/kube-core";
 import { installKinds, manifestsIn } from "./install.ts";
@@ -75,6 +75,6 @@ export async function startS3Controller(options: S3ControllerOptions): Promise<A
 
 /** Empties what the environment says of an account in the real AWS. The controller takes an empty variable for none. */
 function withoutOwnAccount(): Readonly<Record<string, string>> {
-  const names = Object.keys(process.env).filter((name) => name.startsWith("AWS_"));
+  const names = Object.keys(inheritedEnvironment).filter((name) => name.startsWith("AWS_"));
   return Object.fromEntries(names.map((name) => [name, ""]));
 }

@@ -2,12 +2,11 @@
 import {
   type Backup,
   backupUsageOf,
-  missingSince,
+  existingPlanOf,
   monthAt,
   type ServiceInstance,
   type UsedPlan,
   usageNamespaceOf,
-  usageOf,
 } from "@klutch/api";
 import { isForbidden, type KubeClient, parseYaml } from "@klutch/kube";
 import { configMaps, type DynamicObject, textAt } from "@klutch/kube-core";
@@ -112,18 +111,11 @@ export function costsOf(
 ): readonly Sample<CostLabel>[] {
   if (prices.length === 0) return [];
   const sums = new CostSums(prices, at);
-  for (const { plan } of existing(instances)) sums.add(plan, (price) => costOf(price, 3_600n));
-  return sums.samples();
-}
-
-/** Instances that are at their brokers now, with the plan that counts. */
-function* existing(
-  instances: Iterable<ServiceInstance>,
-): Generator<{ readonly instance: ServiceInstance; readonly plan: UsedPlan }> {
   for (const instance of instances) {
-    const { open: plan } = usageOf(instance);
-    if (plan !== undefined && missingSince(instance) === undefined) yield { instance, plan };
+    const plan = existingPlanOf(instance);
+    if (plan !== undefined) sums.add(plan, (price) => costOf(price, 3_600n));
   }
+  return sums.samples();
 }
 
 /** Returns a sample for each existing instance whose plan has a price in this month. */
@@ -134,7 +126,10 @@ export function claimCostsOf(
 ): readonly Sample<"claim_namespace" | "service" | "plan" | "currency">[] {
   if (prices.length === 0) return [];
   const [book, month] = [new PriceBook(prices), monthAt(now)];
-  return [...existing(instances)].flatMap(({ instance, plan: { service, plan } }) => {
+  return [...instances].flatMap((instance) => {
+    const existing = existingPlanOf(instance);
+    if (existing === undefined) return [];
+    const { service, plan } = existing;
     const price = book.at(service, plan, month);
     if (price === undefined) return [];
     const labels = {

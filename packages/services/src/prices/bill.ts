@@ -7,6 +7,7 @@ import {
   keptRowsUntil,
   type LedgerRow,
   measuredOf,
+  existingPlanOf,
   missingSince,
   monthAt,
   rowsUntil,
@@ -191,11 +192,11 @@ function dataOf(
   instance: ServiceInstance,
   now: number,
 ): (UsedPlan & { readonly data: BilledData }) | undefined {
-  const { open } = usageOf(instance);
-  if (open === undefined || missingSince(instance) !== undefined) return undefined;
+  const plan = existingPlanOf(instance);
+  if (plan === undefined) return undefined;
   const bytes = measuredOf(instance, now)?.bytes;
   const isSized = bytes !== undefined;
-  return { ...open, data: { bytes: BigInt(bytes ?? 0), sized: isSized ? 1 : 0, unsized: isSized ? 0 : 1 } };
+  return { ...plan, data: { bytes: BigInt(bytes ?? 0), sized: isSized ? 1 : 0, unsized: isSized ? 0 : 1 } };
 }
 
 /** Usage of backups whose managed resources exist. */

@@ -1,13 +1,12 @@
 /** Finds databases that no client uses, by what their brokers tell. No I/O. A database whose broker tells no session is never idle. */
 import {
   claimNameOf,
+  existingPlanOf,
   idleDaysOf,
   measuredOf,
-  missingSince,
   monthAt,
   type ServiceInstance,
   usageNamespaceOf,
-  usageOf,
 } from "@klutch/api";
 import type { KubeObject } from "@klutch/kube-core";
 import { type Owner, ownersBy } from "./owners.ts";
@@ -70,7 +69,7 @@ export function idleDatabasesOf(
   const databases: IdleDatabase[] = [];
   for (const instance of instances) {
     const owner = ownerOf(usageNamespaceOf(instance));
-    if (!isMeant(owner.tenant) || !exists(instance)) continue;
+    if (!isMeant(owner.tenant) || existingPlanOf(instance) === undefined) continue;
     existing++;
     const measured = measuredOf(instance, now);
     if (measured?.lastSession === undefined) continue;
@@ -92,10 +91,6 @@ export function idleDatabasesOf(
     });
   }
   return { databases: databases.toSorted(longestFirst), existing, known };
-}
-
-function exists(instance: ServiceInstance): boolean {
-  return usageOf(instance).open !== undefined && missingSince(instance) === undefined;
 }
 
 function longestFirst(one: IdleDatabase, other: IdleDatabase): number {

@@ -91,8 +91,8 @@ export async function fillOpensearch(place: Place, { signal }: Dump): Promise<vo
     const path = `${snapshot}/_restore?wait_for_completion=true`;
     requireWhole("restored", await askOpensearch(place, "POST", path, wanted, signal));
     // The server opens what it restores.
-    const closed: unknown = JSON.parse(await readFile(join(folder, closedFile), "utf8"));
-    for (const name of names.filter((one) => Array.isArray(closed) && closed.includes(one)))
+    const closed = await closedIn(folder);
+    for (const name of names.filter((one) => closed.has(one)))
       await askOpensearch(place, "POST", `/${encodeURIComponent(name)}/_close`);
   }
   for (const [path, template] of templates) await askOpensearch(place, "PUT", path, template);
@@ -121,6 +121,11 @@ export function readTemplates(text: string): Templates {
 
 async function templatesIn(folder: string): Promise<Templates> {
   return readTemplates(await readFile(join(folder, templatesFile), "utf8"));
+}
+
+async function closedIn(folder: string): Promise<ReadonlySet<unknown>> {
+  const closed: unknown = JSON.parse(await readFile(join(folder, closedFile), "utf8"));
+  return new Set<unknown>(Array.isArray(closed) ? closed : []);
 }
 
 async function templatesOf(place: Place): Promise<Templates> {
