@@ -87,4 +87,20 @@ for (const kinds of bothScopes) {
       assert.equal(writes.length, provisions === "good" ? 4 : 3);
     });
   }
+
+  test(`${kinds.title}: somebody who writes the instance during its deprovisioning does not make the provider ask twice`, async (t) => {
+    const made = await make(t, kinds, "good");
+    const { broker, user, clock } = made;
+    const { instances } = kinds.types;
+    const deprovision = broker.osb.deprovision.bind(broker.osb);
+    broker.state.deletions = "slow";
+    broker.osb.deprovision = async (...call) => {
+      await user.mergePatch(instances, refIn(instances, "one"), { metadata: { labels: { other: "1" } } });
+      return deprovision(...call);
+    };
+    await made.delete();
+    await clock.advance(minute);
+    assert.equal(await made.find(), undefined);
+    assert.equal(broker.calls.filter(({ operation }) => operation === "deprovision").length, 1);
+  });
 }

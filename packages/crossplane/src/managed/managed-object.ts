@@ -1,5 +1,5 @@
 /** The managed resource during one reconcile: as it was last read or written, and every write to it. */
-import type { Clock, KubeClient } from "@klutch/kube";
+import { type Clock, isConflict, type KubeClient } from "@klutch/kube";
 import { refOfObject, type ResourceType, wholeSeconds } from "@klutch/kube-core";
 import { type NewCondition, withConditions } from "./conditions.ts";
 import { externalNameAnnotation, type Managed } from "./external.ts";
@@ -13,11 +13,16 @@ export interface ManagedObjectOptions {
   readonly clock: Clock;
 }
 
+/** Times that one write of annotations is tried while somebody else writes the object. */
+const maxTries = 5;
+
 /** Writes only what differs. */
 export class ManagedObject<M extends Managed> {
   readonly #options: ManagedObjectOptions;
   readonly #signal: AbortSignal;
   #current: M;
+  /** True once this reconcile wrote the object, which is then no copy of a stale cache. */
+  #isWritten = false;
 
   constructor(managed: M, options: ManagedObjectOptions, signal: AbortSignal) {
     this.#current = managed;
@@ -45,10 +50,32 @@ export class ManagedObject<M extends Managed> {
     await this.#patchMetadata({ finalizers: finalizers.filter((name) => name !== managedFinalizer) });
   }
 
-  /** `undefined` removes an annotation. */
+  /**
+   * `undefined` removes an annotation. A conflict with the write of somebody else, after one of this reconcile, is made up for as long as these
+   * annotations are as this reconcile knows them: what a backend answered is recorded, and the backend is not asked twice.
+   */
   async updateAnnotations(annotations: Readonly<Record<string, string | undefined>>): Promise<void> {
     const patch = Object.entries(annotations).map(([name, value]) => [name, value ?? null] as const);
-    await this.#patchMetadata({ annotations: Object.fromEntries(patch) });
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.#patchMetadata({ annotations: Object.fromEntries(patch) });
+        return;
+      } catch (error) {
+        if (!isConflict(error) || !this.#isWritten || tries === maxTries) throw error;
+        if (!(await this.#reread(Object.keys(annotations)))) throw error;
+      }
+    }
+  }
+
+  /** Takes the object as the API server has it now; false when another object has the name, or somebody else wrote one of these annotations. */
+  async #reread(names: readonly string[]): Promise<boolean> {
+    const { client, type } = this.#options;
+    const { annotations: known = {}, uid } = this.#current.metadata;
+    const found = await client.get<M>(type, refOfObject(this.#current), { signal: this.#signal });
+    const { annotations = {} } = found.metadata;
+    if (found.metadata.uid !== uid || names.some((name) => annotations[name] !== known[name])) return false;
+    this.#current = found;
+    return true;
   }
 
   /** Conditions that are not named stay, and fields of the status too. `signal`: default that of the reconcile. */
@@ -78,5 +105,6 @@ export class ManagedObject<M extends Managed> {
     const patch = { metadata: { ...metadata, resourceVersion } };
     const ref = refOfObject(this.#current);
     this.#current = await client.mergePatch<M>(type, ref, patch, { signal: this.#signal });
+    this.#isWritten = true;
   }
 }

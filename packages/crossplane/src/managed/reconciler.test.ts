@@ -141,6 +141,42 @@ test("a conflict is tried again without a word in the conditions", async () => {
   assert.deepEqual(effects.log.slice(3), ["create Secret", "create Secret", "patch Crate status"]);
 });
 
+/** A backend whose create writes one annotation before and one after its call, and somebody who writes the object during the call. */
+async function createBesides(meanwhile: (fixture: Fixture) => Promise<void>): Promise<readonly unknown[]> {
+  const calls: unknown[] = [];
+  const fixture: Fixture = new Fixture({
+    reconciler: {
+      connect: async (managed, { updateCriticalAnnotations: update }) => {
+        const recorded = managed.metadata.annotations?.[idAnnotation];
+        return external({
+          observe: async () => (recorded === "made" ? present : absent),
+          create: async () => {
+            calls.push(recorded);
+            await update({ [idAnnotation]: "calling" });
+            if (calls.length === 1) await meanwhile(fixture);
+            await update({ [idAnnotation]: "made" });
+          },
+        });
+      },
+    },
+  });
+  await using _ = fixture;
+  await settled(fixture);
+  assert.equal((await fixture.managed())?.metadata.annotations?.[idAnnotation], "made");
+  return calls;
+}
+
+test("what a backend answered is recorded, and the call not repeated, when somebody else writes the object meanwhile", async () => {
+  const label = (fixture: Fixture): Promise<void> => fixture.patch({ metadata: { labels: { other: "1" } } });
+  assert.deepEqual(await createBesides(label), [undefined]);
+});
+
+test("an answer does not overwrite what another process recorded meanwhile", async () => {
+  const record = (fixture: Fixture): Promise<void> =>
+    fixture.patch({ metadata: { annotations: { [idAnnotation]: "another" } } });
+  assert.deepEqual(await createBesides(record), [undefined, "another"]);
+});
+
 test("an external name that was chosen stays, and foreign finalizers are neither moved nor waited for", async () => {
   await using fixture = new Fixture();
   fixture.start();
