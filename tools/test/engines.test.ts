@@ -11,6 +11,11 @@ test("only the servers that the chosen tests need are obtained", () => {
   assert.deepEqual(enginesFor(["proof/e2e/faults/chains/chains.long.test.ts"]), engineNames);
   assert.deepEqual(enginesFor(["proof/e2e/a8s-chain.long.test.ts"]), [...engineNames, "provider-kubernetes"]);
   assert.deepEqual(enginesFor(["proof/e2e/foreign-provider.long.test.ts"]), [...engineNames, "provider-nop"]);
+  assert.deepEqual(enginesFor(["proof/e2e/from-catalog.long.test.ts"]), [
+    ...engineNames,
+    "cloud-service-broker",
+    "opentofu",
+  ]);
   const operators = ["kube-apiserver", "kube-controller-manager", "kubectl", "etcd"];
   assert.deepEqual(enginesFor(["proof/e2e/foreign-operator.long.test.ts"]), [...operators, "cert-manager"]);
   assert.deepEqual(enginesFor(["proof/e2e/foreign-operator-s3.long.test.ts"]), [

@@ -4,6 +4,7 @@ export { type AlertWatch, type AlertWatchOptions, startAlertWatch } from "./aler
 export { auditArguments, type AuditedWrite, auditPosition, readAudit } from "./audit.ts";
 export { type BackendProcess, startBackendProcess } from "./backend-process.ts";
 export { certificateRequests, certificates, startCertManager } from "./cert-manager.ts";
+export { type CloudServiceBroker, startCloudServiceBroker } from "./cloud-service-broker.ts";
 export { type OwnCluster, startCluster, type TestCluster } from "./cluster.ts";
 export { leaseCluster, type LeaseOptions } from "./pool/lease.ts";
 export { ClusterPool } from "./pool/pool.ts";

@@ -22,6 +22,8 @@ const testEngines = [
   "helm",
   "cert-manager",
   "s3-controller",
+  "cloud-service-broker",
+  "opentofu",
 ] as const;
 
 /** Servers of data services, which a broker obtains when it makes the first instance. */
@@ -138,6 +140,8 @@ export const engineDefinitions: readonly Engine[] = [
     ),
     extraFolders: { goModule: s3ControllerModule, folders: ["config/crd/bases", "config/crd/common/bases"] },
   },
+  define("cloud-service-broker", "v2.5.0", "github.com/cloudfoundry/cloud-service-broker/v2"),
+  define("opentofu", "v1.9.0", "github.com/opentofu/opentofu/cmd/tofu"),
   // A program of ours around the GitOps tools' own code; its source lies beside its go.mod.
   define("judges", "v0.1.0", "."),
   define("helm", helmVersion, "helm.sh/helm/v3/cmd/helm", helmSettings),

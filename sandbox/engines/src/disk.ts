@@ -16,6 +16,8 @@ const ofOthers: Readonly<Partial<Record<EngineName, Room>>> = {
   "provider-nop": { buildCache: 700, moduleCache: 300, programs: 60 },
   "cert-manager": { buildCache: 900, moduleCache: 700, programs: 70 },
   "s3-controller": { buildCache: 900, moduleCache: 700, programs: 70 },
+  "cloud-service-broker": { buildCache: 500, moduleCache: 700, programs: 50 },
+  opentofu: { buildCache: 900, moduleCache: 1_200, programs: 90 },
   helm: { buildCache: 1_200, moduleCache: 500, programs: 70 },
   kubelet: { buildCache: 700, moduleCache: 100, programs: 90 },
   "kube-proxy": { buildCache: 100, moduleCache: 10, programs: 80 },
