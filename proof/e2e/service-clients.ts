@@ -1,18 +1,11 @@
 /** Applications of services: each uses its service with what the Secret of a binding says, and nothing else. */
-import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
-import { Agent, request } from "node:https";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { request } from "node:https";
 import { connect as connectTls } from "node:tls";
-import { promisify } from "node:util";
-import * as s3 from "@aws-sdk/client-s3";
-import { createClient } from "@redis/client";
 import { connect as connectAmqp } from "amqplib";
 import { MongoClient } from "mongodb";
-import { resolveDebian } from "@klutch/engines";
+import { type Bucket, bucketOf, login, sql } from "@klutch/broker/testing";
 
 /** Entries of the Secret. */
 export type Entries = Readonly<Record<string, string>>;
@@ -29,62 +22,17 @@ export interface Application {
 export function mariadbApplication(secret: Entries): Application {
   return {
     write: async () =>
-      void (await mariadb(secret, "create table things (text text); insert into things values ('kept')")),
-    has: async () => (await mariadb(secret, "show tables")) === "things\n",
-    destroy: async () => void (await mariadb(secret, "drop table things")),
+      void (await sql(secret, "create table things (text text); insert into things values ('kept')")),
+    has: async () => (await sql(secret, "show tables")).includes("things"),
+    destroy: async () => void (await sql(secret, "drop table things")),
   };
-}
-
-/** Runs SQL with MariaDB's own client. */
-async function mariadb(secret: Entries, statements: string): Promise<string> {
-  const { host = "", port = "", username = "", password = "", name = "", cacrt = "" } = secret;
-  const program = await resolveDebian("mariadb");
-  const folder = await mkdtemp(join(tmpdir(), "klutch-mariadb-client-"));
-  try {
-    const authority = join(folder, "ca.crt");
-    await writeFile(authority, cacrt);
-    const server = [
-      `--host=${host}`,
-      `--port=${port}`,
-      "--protocol=tcp",
-      `--ssl-ca=${authority}`,
-      "--ssl-verify-server-cert",
-    ];
-    const { stdout } = await promisify(execFile)(
-      program.path("mariadb"),
-      [
-        "--no-defaults",
-        ...server,
-        `--user=${username}`,
-        "--skip-column-names",
-        `--execute=${statements}`,
-        name,
-      ],
-      { env: { ...program.env, PATH: "/usr/bin:/bin", MYSQL_PWD: password } },
-    );
-    return stdout;
-  } finally {
-    await rm(folder, { recursive: true });
-  }
 }
 
 /** Keeps a key. */
 export function keyvalueApplication(secret: Entries): Application {
-  const { host = "", cacrt = "" } = secret;
-  const use = async (...words: string[]): Promise<unknown> => {
-    const client = createClient({
-      username: secret["valkey.username"] ?? "",
-      password: secret["valkey.password"] ?? "",
-      socket: { host, port: Number(secret["valkey.port"]), tls: true, ca: cacrt, reconnectStrategy: false },
-    });
-    // Its command fails with the same error.
-    client.on("error", () => undefined);
-    await client.connect();
-    try {
-      return await client.sendCommand(words);
-    } finally {
-      client.destroy();
-    }
+  const use = async (...words: readonly string[]): Promise<unknown> => {
+    using connection = await login(secret);
+    return await connection.send(...words);
   };
   return {
     write: async () => void (await use("SET", "thing", "kept")),
@@ -95,42 +43,14 @@ export function keyvalueApplication(secret: Entries): Application {
 
 /** Keeps an object. */
 export function objectstorageApplication(secret: Entries): Application {
-  const {
-    accessKey = "",
-    bucket: Bucket = "",
-    cacrt = "",
-    endpoint = "",
-    region = "",
-    secretKey = "",
-  } = secret;
-  const use = async <T>(work: (client: s3.S3Client) => Promise<T>): Promise<T> => {
-    const client = new s3.S3Client({
-      endpoint,
-      region,
-      credentials: { accessKeyId: accessKey, secretAccessKey: secretKey },
-      forcePathStyle: true,
-      maxAttempts: 1,
-      requestHandler: { httpsAgent: new Agent({ ca: cacrt }) },
-    });
-    try {
-      return await work(client);
-    } finally {
-      client.destroy();
-    }
+  const use = async <T>(work: (bucket: Bucket) => Promise<T>): Promise<T> => {
+    using bucket = bucketOf(secret);
+    return await work(bucket);
   };
   return {
-    write: () =>
-      use(
-        async (client) =>
-          void (await client.send(new s3.PutObjectCommand({ Bucket, Key: "thing", Body: "kept" }))),
-      ),
-    has: () =>
-      use(async (client) => {
-        const { Contents = [] } = await client.send(new s3.ListObjectsV2Command({ Bucket }));
-        return Contents.some(({ Key }) => Key === "thing");
-      }),
-    destroy: () =>
-      use(async (client) => void (await client.send(new s3.DeleteObjectCommand({ Bucket, Key: "thing" })))),
+    write: () => use(async ({ put }) => void (await put("thing", "kept"))),
+    has: () => use(async ({ list }) => (await list()).includes("thing")),
+    destroy: () => use(async ({ remove }) => void (await remove("thing"))),
   };
 }
 

@@ -1,10 +1,8 @@
 /** Object storage through the broker's own API, as the provider uses it: what a person reads when a bucket with objects is deleted. */
 import assert from "node:assert/strict";
 import { readdir, stat } from "node:fs/promises";
-import { Agent } from "node:https";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { GetObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { waitFor } from "@klutch/kube-testing";
 import { createOsbClient } from "@klutch/osb";
 import { silentLogger } from "@klutch/telemetry";
@@ -12,7 +10,8 @@ import { startBroker } from "./broker.ts";
 import { plans } from "./catalog.ts";
 import { shortHash } from "./names.ts";
 import { auth, place, startFixture } from "./testing/fixture.ts";
-import { openFolder, textsOf } from "./testing/servers.ts";
+import { bucketOf, textsOf } from "./testing/applications.ts";
+import { openFolder } from "./testing/servers.ts";
 
 await using stack = new AsyncDisposableStack();
 const folder = stack.use(await openFolder());
@@ -44,17 +43,10 @@ test("a bucket with objects outlives its deletion, which says why, until it is f
   assert.equal((await ended()).state, "succeeded");
   const outcome = await osb.bind({ ...plan, instanceId, bindingId: "app" });
   assert.ok(outcome.kind === "done");
-  const { endpoint = "", region = "", accessKey, secretKey, bucket, cacrt } = textsOf(outcome.credentials);
-  assert.equal(region, "eu-1");
-  const client = new S3Client({
-    endpoint,
-    region,
-    credentials: { accessKeyId: accessKey ?? "", secretAccessKey: secretKey ?? "" },
-    forcePathStyle: true,
-    requestHandler: { httpsAgent: new Agent({ ca: cacrt }) },
-  });
-  const object = { Bucket: bucket, Key: "a" };
-  await client.send(new PutObjectCommand({ ...object, Body: "1" }));
+  const credentials = textsOf(outcome.credentials);
+  assert.equal(credentials["region"], "eu-1");
+  using app = bucketOf(credentials);
+  await app.put("a", "1");
 
   await osb.deprovision({ ...plan, instanceId });
   assert.deepEqual(await ended(), {
@@ -62,12 +54,10 @@ test("a bucket with objects outlives its deletion, which says why, until it is f
     description:
       "deprovision failed: instance files is kept: its bucket has 1 object; delete them, or set the parameter delete_objects (deleteObjects of a claim) to true",
   });
-  const { Body } = await client.send(new GetObjectCommand(object));
-  assert.equal(await Body?.transformToString(), "1");
+  assert.equal(await app.get("a"), "1");
 
   await osb.unbind({ ...plan, instanceId, bindingId: "app" });
-  await assert.rejects(client.send(new GetObjectCommand(object)), { name: "InvalidAccessKeyId" });
-  client.destroy();
+  await assert.rejects(app.get("a"), { name: "InvalidAccessKeyId" });
   await osb.update({ ...plan, instanceId, parameters: { delete_objects: true } });
   assert.equal((await ended()).state, "succeeded");
   const home = join(dataFolder, "objectstorage", shortHash(instanceId));

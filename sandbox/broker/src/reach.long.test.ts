@@ -9,7 +9,8 @@ import { Client, type ClientConfig } from "pg";
 import { adminPasswordOf } from "./names.ts";
 import { superuserPassword } from "./own-postgres.ts";
 import { connectRedis } from "./drivers/keyvalue.ts";
-import { login, openFolder, sql, textsOf } from "./testing/servers.ts";
+import { login, sql, textsOf } from "./testing/applications.ts";
+import { openFolder } from "./testing/servers.ts";
 
 const stack = new AsyncDisposableStack();
 after(() => stack.disposeAsync());

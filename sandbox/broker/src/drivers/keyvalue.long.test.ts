@@ -5,7 +5,8 @@ import { after, test } from "node:test";
 import { recordAt } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { dump, restore } from "../testing/dumps.ts";
-import { bindingOf, instanceOf, login, openFolder, pidIn, serversIn, textsOf } from "../testing/servers.ts";
+import { login, textsOf } from "../testing/applications.ts";
+import { bindingOf, instanceOf, openFolder, pidIn, serversIn } from "../testing/servers.ts";
 import { sizeOf } from "./own-server.ts";
 
 const folder = await openFolder();

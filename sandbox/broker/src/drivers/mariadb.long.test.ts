@@ -7,7 +7,8 @@ import { Readable } from "node:stream";
 import { after, test } from "node:test";
 import { waitFor } from "@klutch/kube-testing";
 import { dump, restore } from "../testing/dumps.ts";
-import { bindingOf, instanceOf, openFolder, pidIn, serversIn, sql } from "../testing/servers.ts";
+import { sql } from "../testing/applications.ts";
+import { bindingOf, instanceOf, openFolder, pidIn, serversIn } from "../testing/servers.ts";
 import { userOf } from "../names.ts";
 import { sizeOf } from "./own-server.ts";
 

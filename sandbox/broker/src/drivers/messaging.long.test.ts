@@ -14,6 +14,7 @@ import { isPortFree } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { adminPasswordOf } from "../names.ts";
 import { damaged, dump, restore } from "../testing/dumps.ts";
+import { textsOf } from "../testing/applications.ts";
 import {
   bindingOf,
   instanceOf,
@@ -22,7 +23,6 @@ import {
   openFolder,
   pidIn,
   secretKey,
-  textsOf,
 } from "../testing/servers.ts";
 import { pack } from "./archive.ts";
 import type { Credentials } from "./driver.ts";

@@ -1,14 +1,14 @@
 /** Object storage as applications see it, with Amazon's own client, which shares no line with the broker's requests. */
 import assert from "node:assert/strict";
 import { readdir, readFile, stat } from "node:fs/promises";
-import { Agent, request } from "node:https";
+import { request } from "node:https";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import * as s3 from "@aws-sdk/client-s3";
 import { waitFor } from "@klutch/kube-testing";
 import { damaged, dump, restore } from "../testing/dumps.ts";
-import { bindingOf, instanceOf, openFolder, pidIn, serversIn, textsOf } from "../testing/servers.ts";
-import type { Credentials } from "./driver.ts";
+import { type Bucket, bucketOf, textsOf } from "../testing/applications.ts";
+import { bindingOf, instanceOf, openFolder, pidIn, serversIn } from "../testing/servers.ts";
 import type { Parameters } from "./parameters.ts";
 
 const folder = await openFolder();
@@ -19,39 +19,6 @@ after(async () => {
 });
 const { objectstorage } = servers;
 const plan = "objectstorage-nano";
-
-/** Returns a client as an application makes it of its Secret. */
-function clientOf(credentials: Credentials, options: { readonly endpoint?: string } = {}) {
-  const texts = textsOf(credentials);
-  const {
-    endpoint = "",
-    region = "",
-    accessKey = "",
-    secretKey = "",
-    bucket: Bucket = "",
-    cacrt = "",
-  } = texts;
-  const client = new s3.S3Client({
-    endpoint: options.endpoint ?? endpoint,
-    region,
-    credentials: { accessKeyId: accessKey, secretAccessKey: secretKey },
-    forcePathStyle: true,
-    maxAttempts: 1,
-    requestHandler: { httpsAgent: new Agent({ ca: cacrt }) },
-  });
-  return {
-    client,
-    Bucket,
-    put: (Key: string, Body: string | Buffer) => client.send(new s3.PutObjectCommand({ Bucket, Key, Body })),
-    get: async (Key: string, from = Bucket) =>
-      (await client.send(new s3.GetObjectCommand({ Bucket: from, Key }))).Body?.transformToString(),
-    list: async (from = Bucket) =>
-      (await client.send(new s3.ListObjectsV2Command({ Bucket: from }))).Contents?.map(({ Key }) => Key) ??
-      [],
-    remove: (Key: string) => client.send(new s3.DeleteObjectCommand({ Bucket, Key })),
-    [Symbol.dispose]: () => client.destroy(),
-  };
-}
 
 /** Makes an instance and one binding. */
 async function made(name: string, parameters: Parameters = {}) {
@@ -75,7 +42,7 @@ test("a binding has the keys that SDKs take, and its objects live through a cras
   assert.equal(credentials["region"], "eu-central-1");
   assert.deepEqual(await objectstorage.bind(binding, instance), credentials, "binding again");
   assert.deepEqual(await objectstorage.credentials(binding), credentials);
-  using app = clientOf(credentials);
+  using app = bucketOf(credentials);
   await app.put("a/grüße .txt", "Hello");
   assert.equal(await app.get("a/grüße .txt"), "Hello");
   assert.deepEqual(await app.list(), ["a/grüße .txt"]);
@@ -84,7 +51,7 @@ test("a binding has the keys that SDKs take, and its objects live through a cras
 });
 
 test("a large object in parts, with Amazon's client", async () => {
-  using app = clientOf((await made("parts")).credentials);
+  using app = bucketOf((await made("parts")).credentials);
   const { client, Bucket } = app;
   const part = { Bucket, Key: "large" };
   const { UploadId } = await client.send(new s3.CreateMultipartUploadCommand(part));
@@ -104,8 +71,8 @@ test("two bindings have their own keys and share the bucket; a key ends with its
   const second = await objectstorage.bind(bindingOf(instance, "pair-2"), instance);
   assert.notEqual(second["accessKey"], credentials["accessKey"]);
   assert.notEqual(second["secretKey"], credentials["secretKey"]);
-  using one = clientOf(credentials);
-  using two = clientOf(second);
+  using one = bucketOf(credentials);
+  using two = bucketOf(second);
   await one.put("shared", "1");
   assert.equal(await two.get("shared"), "1");
   await objectstorage.unbind(binding);
@@ -116,16 +83,16 @@ test("two bindings have their own keys and share the bucket; a key ends with its
 
 test("a binding reaches no other bucket, and makes neither buckets nor rights", async () => {
   const [mine, other] = [await made("mine"), await made("other")];
-  using app = clientOf(mine.credentials);
-  using theirs = clientOf(other.credentials);
+  using app = bucketOf(mine.credentials);
+  using theirs = bucketOf(other.credentials);
   await theirs.put("secret", "x");
   // At the other instance's server, the key does not exist, whatever it signs.
-  using intruder = clientOf(mine.credentials, { endpoint: String(other.credentials["endpoint"]) });
+  using intruder = bucketOf(mine.credentials, { endpoint: String(other.credentials["endpoint"]) });
   await assert.rejects(intruder.get("secret", theirs.Bucket), refused("InvalidAccessKeyId"));
   await assert.rejects(intruder.list(theirs.Bucket), refused("InvalidAccessKeyId"));
   await assert.rejects(app.get("secret", theirs.Bucket), refused("NoSuchBucket"));
   // A key of the other side with the secret of ours.
-  using liar = clientOf({ ...other.credentials, secretKey: mine.credentials["secretKey"] });
+  using liar = bucketOf({ ...other.credentials, secretKey: mine.credentials["secretKey"] });
   await assert.rejects(liar.get("secret"), refused("SignatureDoesNotMatch"));
   await assert.rejects(
     app.client.send(new s3.CreateBucketCommand({ Bucket: "another" })),
@@ -168,13 +135,13 @@ test("without a key, or by the broker's calls, a binding gets nothing", async ()
 
 test("a full bucket takes no more objects and can be emptied", async () => {
   const { instance, credentials } = await made("full");
-  using app = clientOf(credentials);
+  using app = bucketOf(credentials);
   await app.put("a", "1");
   const server = objectstorage.serverOf("full");
   await server.use((session) => session.setFull(true));
   await assert.rejects(app.put("b", "2"), refused("AccessDenied"));
   // A binding that is made meanwhile gets the same rights.
-  using late = clientOf(await objectstorage.bind(bindingOf(instance, "full-2"), instance));
+  using late = bucketOf(await objectstorage.bind(bindingOf(instance, "full-2"), instance));
   await assert.rejects(late.put("b", "2"), refused("AccessDenied"));
   assert.equal(await late.get("a"), "1");
   await app.remove("a");
@@ -183,7 +150,7 @@ test("a full bucket takes no more objects and can be emptied", async () => {
 });
 
 test("objects that are larger than the plan fill the bucket", async () => {
-  using app = clientOf((await made("large")).credentials);
+  using app = bucketOf((await made("large")).credentials);
   const piece = Buffer.alloc(32 * 1024 * 1024, 1);
   let pieces = 0;
   await waitFor("a refusal", async () => {
@@ -204,7 +171,7 @@ test("objects that are larger than the plan fill the bucket", async () => {
 
 test("an instance with objects is not dropped, goes on, and is dropped when it is empty", async () => {
   const { instance, binding, credentials } = await made("kept");
-  using app = clientOf(credentials);
+  using app = bucketOf(credentials);
   for (const key of ["a/.hidden", "b", "empty/"]) await app.put(key, "");
   await assert.rejects(
     objectstorage.drop(instance),
@@ -223,7 +190,7 @@ test("an instance with objects is not dropped, goes on, and is dropped when it i
 
 test("an upload that never ended keeps nothing", async () => {
   const { instance, credentials } = await made("begun");
-  using app = clientOf(credentials);
+  using app = bucketOf(credentials);
   await app.client.send(new s3.CreateMultipartUploadCommand({ Bucket: app.Bucket, Key: "never" }));
   await objectstorage.drop(instance);
   await assert.rejects(stat(objectstorage.homeOf("begun")), { code: "ENOENT" });
@@ -231,7 +198,7 @@ test("an upload that never ended keeps nothing", async () => {
 
 test("delete_objects drops an instance with its objects, and leaves nothing", async () => {
   const { instance, credentials } = await made("forced");
-  using app = clientOf(credentials);
+  using app = bucketOf(credentials);
   await app.put("a", "1");
   const forced = { ...instance, parameters: { delete_objects: true } };
   await objectstorage.ensure({ ...forced, operation: "update" });
@@ -243,7 +210,7 @@ test("delete_objects drops an instance with its objects, and leaves nothing", as
 });
 
 /** Returns each object with its content, type, own metadata and tags, as an application reads them. */
-async function contentOf({ client, Bucket, list }: ReturnType<typeof clientOf>): Promise<object> {
+async function contentOf({ client, Bucket, list }: Bucket): Promise<object> {
   const content: Record<string, unknown> = {};
   for (const Key of await list()) {
     const { Body, ContentType, Metadata, ETag } = await client.send(new s3.GetObjectCommand({ Bucket, Key }));
@@ -255,11 +222,11 @@ async function contentOf({ client, Bucket, list }: ReturnType<typeof clientOf>):
 
 test("a restore brings back exactly what was backed up, once; keys stay, and removed ones stay away", async () => {
   const { instance, binding, credentials } = await made("back");
-  using beside = clientOf((await made("beside")).credentials);
+  using beside = bucketOf((await made("beside")).credentials);
   await beside.put("a", "of another instance");
   const leaver = bindingOf(instance, "back-2");
-  using left = clientOf(await objectstorage.bind(leaver, instance));
-  using app = clientOf(credentials);
+  using left = bucketOf(await objectstorage.bind(leaver, instance));
+  using app = bucketOf(credentials);
   const { client, Bucket } = app;
   const about = { ContentType: "text/x-own", Metadata: { colour: "blue" }, Tagging: "team=a" };
   await client.send(new s3.PutObjectCommand({ Bucket, Key: "deep/er/grüße .txt", Body: "Hello", ...about }));
@@ -291,7 +258,7 @@ test("a restore brings back exactly what was backed up, once; keys stay, and rem
 
 test("a backup that is made while objects come, change and go has whole objects, and each that was at rest", async () => {
   const { instance, binding, credentials } = await made("busy");
-  using app = clientOf(credentials);
+  using app = bucketOf(credentials);
   const body = (step: number): string => String(step).repeat(100_000);
   for (let index = 0; index < 20; index++) await app.put(`rest/${index}`, `${index}`);
   let isOver = false;
@@ -316,7 +283,7 @@ test("a backup that is made while objects come, change and go has whole objects,
 
 test("a damaged backup is refused with words, and changes nothing", async () => {
   const { instance, credentials } = await made("damaged");
-  using app = clientOf(credentials);
+  using app = bucketOf(credentials);
   await app.put("a", "1");
   const whole = await dump(objectstorage, instance);
   await app.put("newer", "2");
@@ -336,9 +303,9 @@ test("a damaged backup is refused with words, and changes nothing", async () => 
 
 test("no log contains a key", async () => {
   const { credentials } = await made("quiet");
-  using app = clientOf(credentials);
+  using app = bucketOf(credentials);
   await app.put("a", "1");
-  using wrong = clientOf({ ...credentials, secretKey: "wrong" });
+  using wrong = bucketOf({ ...credentials, secretKey: "wrong" });
   await assert.rejects(wrong.get("a"), refused("SignatureDoesNotMatch"));
   const home = objectstorage.homeOf("quiet");
   assert.ok((await readdir(home)).includes("server.log"));

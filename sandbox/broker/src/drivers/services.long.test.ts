@@ -10,7 +10,8 @@ import { reservePorts, startPostgres, startProcess } from "@klutch/engines";
 import { waitFor } from "@klutch/kube-testing";
 import { createOsbClient, isGone, type OsbClient } from "@klutch/osb";
 import { backedUp, clientOf, restored } from "../testing/backups.ts";
-import { login, openFolder, sql } from "../testing/servers.ts";
+import { login, sql } from "../testing/applications.ts";
+import { openFolder } from "../testing/servers.ts";
 import { rabbitmqPatienceMs } from "./rabbitmq-server.ts";
 
 const run = promisify(execFile);

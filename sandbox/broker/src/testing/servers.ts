@@ -1,20 +1,15 @@
-/** Data servers without a broker's HTTP around them, and what applications do with credentials. */
+/** Data servers without a broker's HTTP around them. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { chmod, mkdtemp, readdir, readFile, readlink, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, readlink, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import { once } from "node:events";
-import { type OnDemandService, resolveDebian } from "@klutch/engines";
-import { waitFor } from "@klutch/kube-testing";
+import type { OnDemandService } from "@klutch/engines";
 import { type Logger, silentLogger } from "@klutch/telemetry";
 import { plans } from "../catalog.ts";
 import { openMessaging, openServers } from "../broker.ts";
 import type { MessagingDriver } from "../drivers/messaging.ts";
 import type { OwnServers } from "../drivers/own-servers.ts";
 import type { Parameters } from "../drivers/parameters.ts";
-import { connectRedis } from "../drivers/keyvalue.ts";
 import type { Binding, Instance } from "../store.ts";
 
 /** A folder that the servers' user can enter; it goes with the block. */
@@ -122,64 +117,4 @@ export async function memoryMiBOf(pid: number): Promise<number> {
 
 export function bindingOf(instance: Instance, id: string): Binding {
   return { instanceId: instance.id, id, salt: `salt of ${id}` };
-}
-
-/** Credentials as an application reads them: every value is text. */
-export function textsOf(credentials: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    Object.entries(credentials).flatMap(([key, value]) =>
-      typeof value === "object" && value !== null && !Array.isArray(value)
-        ? Object.entries(value).map(([inner, each]) => [`${key}.${inner}`, String(each)] as const)
-        : [[key, String(value)] as const],
-    ),
-  );
-}
-
-const mariadb = await resolveDebian("mariadb");
-
-/** Runs SQL as an application does, by TLS, with MariaDB's own client. Throws with the server's words. */
-export async function sql(
-  credentials: Readonly<Record<string, unknown>>,
-  statements: string,
-  options: { readonly tls?: boolean } = {},
-): Promise<readonly string[]> {
-  const { host = "", port = "", username = "", password = "", name = "", cacrt = "" } = textsOf(credentials);
-  await using folder = await openFolder();
-  const authority = join(folder.path, "ca.crt");
-  await writeFile(authority, cacrt);
-  const tls = options.tls === false ? ["--skip-ssl"] : [`--ssl-ca=${authority}`, "--ssl-verify-server-cert"];
-  const connection = ["--protocol=tcp", `--host=${host}`, `--port=${port}`, `--user=${username}`, ...tls];
-  const child = spawn(
-    mariadb.path("mariadb"),
-    ["--no-defaults", ...connection, "--batch", "--skip-column-names", name],
-    {
-      env: { ...mariadb.env, PATH: "/usr/bin:/bin", MYSQL_PWD: password },
-    },
-  );
-  child.stdin.on("error", () => undefined);
-  child.stdin.end(statements);
-  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  if (child.exitCode === null) await once(child, "exit");
-  if (child.exitCode !== 0) throw new Error(errors.trim());
-  return output.split("\n").slice(0, -1);
-}
-
-/** A connection to a key-value store, as an application makes it. */
-export async function login(credentials: Readonly<Record<string, unknown>>): Promise<
-  {
-    readonly send: (...words: readonly string[]) => Promise<unknown>;
-    readonly ended: Promise<unknown>;
-  } & Disposable
-> {
-  const texts = textsOf(credentials);
-  const place = { host: texts["host"] ?? "", port: Number(texts["valkey.port"]), ca: texts["cacrt"] ?? "" };
-  const login = { username: texts["valkey.username"] ?? "", password: texts["valkey.password"] ?? "" };
-  const connection = await connectRedis({ ...place, tls: true }, login);
-  return {
-    send: (...words) => connection.send(...words),
-    get ended() {
-      return waitFor("the end of the connection", () => connection.hasEnded);
-    },
-    [Symbol.dispose]: () => connection[Symbol.dispose](),
-  };
 }

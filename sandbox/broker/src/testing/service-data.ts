@@ -2,12 +2,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
-import { Agent, request } from "node:https";
-import * as s3 from "@aws-sdk/client-s3";
+import { request } from "node:https";
 import { connect } from "amqplib";
 import { MongoClient } from "mongodb";
 import type { Credentials } from "../drivers/driver.ts";
-import { textsOf } from "./servers.ts";
+import { bucketOf } from "./applications.ts";
 
 /** One service, and what an application does there. */
 export interface ServiceData {
@@ -31,17 +30,18 @@ export const serviceData: Readonly<Record<"mongodb" | "objectstorage" | "messagi
   },
   objectstorage: {
     plan: "objectstorage-nano",
-    add: (credentials, Key) =>
-      withBucket(credentials, (client, Bucket) =>
-        client.send(new s3.PutObjectCommand({ Bucket, Key, Body: Key })),
-      ),
-    remove: (credentials, Key) =>
-      withBucket(credentials, (client, Bucket) => client.send(new s3.DeleteObjectCommand({ Bucket, Key }))),
-    names: (credentials) =>
-      withBucket(credentials, async (client, Bucket) => {
-        const { Contents = [] } = await client.send(new s3.ListObjectsV2Command({ Bucket }));
-        return Contents.map(({ Key = "" }) => Key).toSorted();
-      }),
+    async add(credentials, name) {
+      using bucket = bucketOf(credentials);
+      await bucket.put(name, name);
+    },
+    async remove(credentials, name) {
+      using bucket = bucketOf(credentials);
+      await bucket.remove(name);
+    },
+    async names(credentials) {
+      using bucket = bucketOf(credentials);
+      return (await bucket.list()).map((name = "") => name).toSorted();
+    },
   },
   messaging: {
     plan: "messaging-single-nano-ssl",
@@ -64,33 +64,6 @@ async function withThings<T>(
 }
 
 const thingsOf = (client: MongoClient) => client.db().collection<{ readonly _id: string }>("things");
-
-async function withBucket<T>(
-  credentials: Credentials,
-  work: (client: s3.S3Client, bucket: string) => Promise<T>,
-): Promise<T> {
-  const {
-    endpoint = "",
-    region = "",
-    accessKey = "",
-    secretKey = "",
-    bucket = "",
-    cacrt = "",
-  } = textsOf(credentials);
-  const client = new s3.S3Client({
-    endpoint,
-    region,
-    credentials: { accessKeyId: accessKey, secretAccessKey: secretKey },
-    forcePathStyle: true,
-    maxAttempts: 1,
-    requestHandler: { httpsAgent: new Agent({ ca: cacrt }) },
-  });
-  try {
-    return await work(client, bucket);
-  } finally {
-    client.destroy();
-  }
-}
 
 type Amqp = Awaited<ReturnType<typeof connect>>;
 
