@@ -27,6 +27,10 @@ export const unbindPolicyAnnotation = "klutch.anynines.com/unbind-policy";
 export const releaseSchemaAnnotation = "klutch.anynines.com/release-schema";
 /** Annotation on an APIServiceBinding: a new value releases the mass deletion that the condition DeletionHeld reports. On a namespace of the app cluster, `true` lets its claims go with it. */
 export const releaseDeletionsAnnotation = "klutch.anynines.com/release-deletions";
+/** Annotation on an APIServiceBinding or a claim: a time after the control plane was restored allows new objects for claims that lost theirs. */
+export const releaseCreationsAnnotation = "klutch.anynines.com/release-creations";
+/** Annotation on an APIServiceBinding: the highest version of the provider that the konnector has seen for this API. */
+export const providerVersionAnnotation = "klutch.anynines.com/provider-version";
 /** Annotation on an APIServiceBinding: UID of the provider's kube-system namespace, pinned at the first contact. */
 export const providerUidAnnotation = "klutch.anynines.com/provider-uid";
 /** Label of everything that an AppClusterBinding made. Values longer than 63 characters have a hashed tail. */

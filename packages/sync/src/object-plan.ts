@@ -13,6 +13,7 @@
  * | deleting  | not bound         | not ours: release the finalizer, leave it |
  * | alive     | namespace unmapped| ask for the mapping, wait |
  * | alive     | – and not offered | say so, wait |
+ * | alive     | – and the claim had one before a restore | say so, wait for a person |
  * | alive     | – and refused for the limit | say so, wait |
  * | alive     | deleting          | write status, wait until it is gone, then recreate |
  * | alive     | other tenant's, or another claim's | hold |
@@ -31,13 +32,15 @@ import {
   providerContent,
   specMark,
 } from "./content.ts";
+import { type HeldCreations, releasesCreation } from "./held-creation.ts";
 import type { MetadataRule } from "./metadata-rules.ts";
 import { type Isolation, type Mapping, providerRefOf, type Tenant } from "./namespaces.ts";
 import { statusRecordOf } from "./neutral-status.ts";
 import { isFresh } from "./status-conditions.ts";
-import { projectStatus } from "./status-projection.ts";
+import { projectStatus, type StatusCase } from "./status-projection.ts";
 import type { MissingSecret } from "./taken-secret.ts";
 import type { StatusView } from "./status-view.ts";
+import { wasUpstream } from "./upstream-evidence.ts";
 import { type Waiting, wordsOf } from "./waiting.ts";
 
 /** Everything the decision depends on. */
@@ -77,6 +80,8 @@ export interface ObservedPair {
   readonly second?: ObjectRef | undefined;
   /** Says why the claim's upstream deletion is held, in a sentence of the binding's condition. Default: it is not. */
   readonly deletionHeld?: string | undefined;
+  /** A restore of the provider that no person has answered: claims that had an object get no new one. Default: none. */
+  readonly creationsHeld?: HeldCreations | undefined;
   /** Results of earlier writes of this process. */
   readonly applied?: AppliedRecord | undefined;
   readonly lastWrittenStatus?: AppliedRecord | undefined;
@@ -186,7 +191,9 @@ function planDeletion(observed: ObservedPair, consumer: DynamicObject): PairPlan
   if (provider !== undefined && isBound(provider) && !isForeign(observed)) {
     const { deletionHeld } = observed;
     const isHeld = deletionHeld !== undefined && !isDeleting(provider);
-    const status = planStatus(observed, consumer, provider, undefined, isHeld ? deletionHeld : undefined);
+    const status = planStatus(observed, consumer, provider, undefined, {
+      deletionHeld: isHeld ? deletionHeld : undefined,
+    });
     if (isDeleting(provider)) return { steps: status, waiting: "providerDeletion" };
     if (isHeld) return { steps: status, waiting: "deletionHeld" };
     const step: Step = {
@@ -212,7 +219,7 @@ function planDeletion(observed: ObservedPair, consumer: DynamicObject): PairPlan
 function planAlive(observed: ObservedPair, consumer: DynamicObject): PairPlan {
   const { ref, provider, mapping, isOverdue = false } = observed;
   const target = targetOf(observed);
-  const obstacle = obstacleOf(observed, target);
+  const obstacle = obstacleOf(observed, consumer, target);
   const isFree = target !== undefined && obstacle === undefined;
   const writes = isFree ? planUpstream(observed, consumer, target) : [];
   const isSent = isFree && provider !== undefined && writes.length === 0;
@@ -222,11 +229,14 @@ function planAlive(observed: ObservedPair, consumer: DynamicObject): PairPlan {
   const status =
     isFree && !isSent && !isOverdue
       ? []
-      : planStatus(observed, consumer, shown, isSent ? wrongMark(observed, provider) : notSent);
+      : planStatus(observed, consumer, shown, isSent ? wrongMark(observed, provider) : notSent, {
+          creationHeld: obstacle === "creationHeld" ? observed.creationsHeld : undefined,
+        });
   const isNews =
     isOverdue ||
     obstacle === "providerReplacement" ||
     obstacle === "notOffered" ||
+    obstacle === "creationHeld" ||
     obstacle === "limitReached" ||
     obstacle === "quotaNotCounted" ||
     (isSent && !isFirst(consumer, provider));
@@ -259,22 +269,31 @@ function notSentWordsOf(obstacle: Waiting | undefined, observed: ObservedPair): 
 /** Returns what keeps the claim's spec from being sent to the provider. */
 function obstacleOf(
   observed: ObservedPair,
+  consumer: DynamicObject,
   target: ObjectRef | undefined,
 ):
   | "mapping"
   | "foreignObject"
   | "providerReplacement"
   | "notOffered"
+  | "creationHeld"
   | "limitReached"
   | "quotaNotCounted"
   | undefined {
-  const { provider, withdrawn, limitReached, quotaNotCounted } = observed;
+  const { provider, withdrawn, limitReached, quotaNotCounted, creationsHeld } = observed;
   if (target === undefined) return "mapping";
   if (provider === undefined && withdrawn !== undefined) return "notOffered";
+  if (provider === undefined && creationsHeld !== undefined && mayHoldData(consumer, creationsHeld))
+    return "creationHeld";
   if (provider === undefined && limitReached !== undefined) return "limitReached";
   if (provider === undefined && quotaNotCounted === true) return "quotaNotCounted";
   if (isForeign(observed)) return "foreignObject";
   return provider !== undefined && isDeleting(provider) ? "providerReplacement" : undefined;
+}
+
+/** Returns true if the claim had an upstream object, and no person has accepted another one in its place. */
+function mayHoldData(consumer: DynamicObject, { since }: HeldCreations): boolean {
+  return wasUpstream(consumer) && !releasesCreation(consumer, since);
 }
 
 /** Our marks on the claim. */
@@ -308,14 +327,14 @@ function targetOf({ target, tenant, ref, mapping, isolation }: ObservedPair): Ob
 /**
  * Status: the claim shows that of `provider`, in its own generations. An upstream object that was just made has none yet; what the claim
  * shows stays until the new one arrives, but no longer as news of its spec. `notSent`: why the provider has not got that, if it has not.
- * `deletionHeld`: why its deletion is held, if it is.
+ * `held`: what a person has to decide, if there is anything.
  */
 function planStatus(
   { ref, view, now, missingSecret, lastWrittenStatus }: ObservedPair,
   consumer: DynamicObject,
   provider: DynamicObject | undefined,
   notSent: string | undefined,
-  deletionHeld?: string,
+  held: Pick<StatusCase, "deletionHeld" | "creationHeld"> = {},
 ): readonly Step[] {
   const status = projectStatus({
     view,
@@ -323,7 +342,7 @@ function planStatus(
     provider,
     notSent,
     missingSecret,
-    deletionHeld,
+    ...held,
     now,
   });
   if (status === undefined || jsonEqual(consumer.status, status)) return [];

@@ -8,6 +8,7 @@
  * | `Ready`                          | as the provider says               | `Unknown`, with what was said |
  * | `Ready` True, its Secret cannot come | False, and why         | as above |
  * | `Ready`, its deletion is held    | False, and why                     | likewise |
+ * | `Ready`, its object was lost     | –                                  | False, and why |
  * | the provider's namespace in messages | becomes the claim's          | likewise |
  * | control characters in reasons and messages | become a space         | likewise |
  * | the condition that stands for `Ready` (foreign-ready.ts) | makes a `Ready` | likewise |
@@ -29,6 +30,7 @@ import {
 import { isConditionCurrent, isObserved, type WithStatus } from "./status-evidence.ts";
 import { withReady } from "./foreign-ready.ts";
 import { localCondition } from "./local-words.ts";
+import { creationHeldReason, type HeldCreations, withHeldCreation } from "./held-creation.ts";
 import { saysDeletionHeld, withHeldDeletion } from "./held-deletion.ts";
 import { isPlain, shortened, type StatusView, takenFields } from "./status-view.ts";
 import { type MissingSecret, saidSecretReason, withMissingSecret } from "./taken-secret.ts";
@@ -45,6 +47,8 @@ export interface StatusCase {
   readonly missingSecret?: MissingSecret | undefined;
   /** Says why the claim's deletion is held (held-deletion.ts). Default: it is not. */
   readonly deletionHeld?: string | undefined;
+  /** Says that no object is created for the claim, because it had one before a restore (held-creation.ts). Default: that is not so. */
+  readonly creationHeld?: HeldCreations | undefined;
   /** Wall clock, milliseconds since the epoch. */
   readonly now: number;
 }
@@ -54,13 +58,14 @@ export const specReasons = { notSent: "SpecNotSent", notObserved: "SpecNotObserv
 
 /** The status to be shown; undefined where there is nothing to show. */
 export function projectStatus(found: StatusCase): unknown {
-  const { missingSecret, deletionHeld, provider } = found;
+  const { missingSecret, deletionHeld, creationHeld, provider } = found;
   const observed =
     provider === undefined
       ? found
       : { ...found, provider: { ...provider, status: harmlessStatus(provider.status) } };
   const status = projectProvided(observed);
   if (deletionHeld !== undefined) return withHeldDeletion(status, deletionHeld, observed);
+  if (creationHeld !== undefined) return withHeldCreation(status, creationHeld, observed);
   return missingSecret === undefined ? status : withMissingSecret(status, missingSecret, observed);
 }
 
@@ -186,11 +191,20 @@ function unknownReady(
   return { type: ready, status: "Unknown", ...takenFields(view.conditions ?? [], words) };
 }
 
+/** Returns true if the condition is our own `Ready` of a claim that was never sent: it quotes nothing that the provider said before. */
+export function isNeverSent({ status, reason, message }: AnyCondition): boolean {
+  const text = typeof message === "string" ? message : "";
+  const isOurs = reason === specReasons.notSent || text.startsWith(notSentWords);
+  return status === "Unknown" && isOurs && !text.includes(saidBefore);
+}
+
 /** Returns the provider's own message: a message that we wrote before only quotes it. */
 function whatWasSaid(said: AnyCondition | undefined): string {
   if (said === undefined) return "";
   const { status, reason, message } = said;
   const text = typeof message === "string" ? message : "";
+  // Short, but never left out: it is evidence that there was an object.
+  if (reason === creationHeldReason) return `${saidBefore}${status} (${creationHeldReason})`;
   const isReason = reason === specReasons.notSent || reason === specReasons.notObserved;
   // A schema may have one of the two and not the other.
   if (isReason || text.startsWith(notObservedWords) || text.startsWith(notSentWords)) {

@@ -1,4 +1,5 @@
 /** Reasons why a pair of objects waits, and their words for the author of the claim. */
+import { creationHeldWords, type HeldCreations } from "./held-creation.ts";
 import { deletionHeldWords } from "./held-deletion.ts";
 import type { Mapping } from "./namespaces.ts";
 
@@ -9,6 +10,8 @@ export type Waiting =
   | "providerReplacement"
   | "orphanConfirmation"
   | "deletionHeld"
+  /** Its object is missing since the control plane was restored. */
+  | "creationHeld"
   | "foreignObject"
   /** The provider makes no new objects of the API. */
   | "notOffered"
@@ -20,7 +23,7 @@ export type Waiting =
   | "secondObject";
 
 const waitingWords: Readonly<
-  Record<Exclude<Waiting, "notOffered" | "limitReached" | "deletionHeld">, string>
+  Record<Exclude<Waiting, "notOffered" | "limitReached" | "deletionHeld" | "creationHeld">, string>
 > = {
   mapping: "the provider has not prepared a namespace for this one yet",
   providerDeletion: "the provider is still deleting its object; this one goes when that is done",
@@ -43,6 +46,8 @@ export interface WaitingFacts {
   readonly limitReached?: string | undefined;
   /** Says why a deletion is held. */
   readonly deletionHeld?: string | undefined;
+  /** The restore that no person has answered yet. */
+  readonly creationsHeld?: HeldCreations | undefined;
   /** The state of the claim's namespace. */
   readonly mapping?: Mapping | undefined;
 }
@@ -50,12 +55,13 @@ export interface WaitingFacts {
 /** Says it in words. */
 export function wordsOf(
   waiting: Waiting,
-  { withdrawn, limitReached, deletionHeld, mapping }: WaitingFacts,
+  { withdrawn, limitReached, deletionHeld, creationsHeld, mapping }: WaitingFacts,
 ): string {
   if (waiting === "mapping" && mapping?.state === "pending" && mapping.why !== undefined)
     return `${mapping.why}, so nothing of this namespace is sent; ask the platform team`;
   if (waiting === "notOffered") return notOfferedWords(withdrawn ?? "this API");
   if (waiting === "limitReached") return limitReached ?? "";
+  if (waiting === "creationHeld") return creationHeldWords(creationsHeld ?? { api: "" });
   return waiting === "deletionHeld" ? deletionHeldWords(deletionHeld ?? "") : waitingWords[waiting];
 }
 

@@ -61,6 +61,9 @@ export interface InformerStatus {
 /** `isInInitialList`: the first list shows it, or it was cached before the handler came. */
 export type ChangeHandler<T> = (change: Change<T>, isInInitialList: boolean) => void;
 
+/** `before`: the version of the cache until the list was complete; empty for the first list. */
+export type ListHandler = (resourceVersion: string, before: string) => void;
+
 /**
  * Serves what it read last, also while the server cannot be reached; `synced` says that the first list is there. Handlers run
  * synchronously inside the watch loop and must only enqueue.
@@ -72,7 +75,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   readonly #logger: Logger;
   readonly #store: Store<T>;
   readonly #handlers = new Set<ChangeHandler<T>>();
-  readonly #listHandlers = new Set<(resourceVersion: string) => void>();
+  readonly #listHandlers = new Set<ListHandler>();
   readonly #synced = Promise.withResolvers<void>();
   readonly #abort = new AbortController();
   /** Ends the wait for the next attempt. */
@@ -177,7 +180,7 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   }
 
   /** Calls `handler` with the version of each complete list: what the cache shows from then on is at least as new. */
-  onListed(handler: (resourceVersion: string) => void): Disposable {
+  onListed(handler: ListHandler): Disposable {
     this.#listHandlers.add(handler);
     return { [Symbol.dispose]: () => void this.#listHandlers.delete(handler) };
   }
@@ -239,12 +242,13 @@ export class Informer<T extends Cached> implements AsyncDisposable {
   #replace(keys: ReadonlySet<string>, resourceVersion: string, isWhole: boolean): void {
     const gone = Array.from(this.#store.keys()).filter((key) => !keys.has(key));
     for (const key of gone) this.#store.delete(key);
+    const before = this.#resourceVersion;
     this.#progress(resourceVersion);
     if (this.#isFull && isWhole) {
       this.#isFull = false;
       this.#options.onLimit?.(undefined);
     }
-    for (const handler of this.#listHandlers) handler(resourceVersion);
+    for (const handler of this.#listHandlers) handler(resourceVersion, before);
     if (this.#isAbsent) this.#logger.info("the kind is served now");
     this.#isAbsent = false;
     this.#becomeSynced();

@@ -11,16 +11,17 @@ import {
 import type { ReconcileContext, RelatedObject } from "@klutch/kube-runtime";
 import type { Logger } from "@klutch/telemetry";
 import { Running } from "../../lifecycle.ts";
+import type { BindingCluster } from "../../clusters.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import type { SecretCauses } from "../claimed-resource/secret-causes.ts";
 import type { TakenNames } from "../claimed-resource/taken-names.ts";
 import { DeletedNamespaces } from "../object/deleted-namespaces.ts";
-import type { DeletionBreaker } from "../object/deletion-breaker.ts";
 import { OrphanCollector } from "../object/orphan-collector.ts";
 import { providerTypeOf } from "../object/bound-resource.ts";
 import { ObjectReconciler } from "../object/reconciler.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
 import type { ApiLimits } from "./api-limits.ts";
+import { CreationHolds } from "./creation-holds.ts";
 import { DeletionHolds } from "./deletion-holds.ts";
 import { isolationInForce } from "./isolation.ts";
 
@@ -71,6 +72,7 @@ export class BoundObjects implements AsyncDisposable {
   readonly #orphans: OrphanCollector;
   readonly #deletedNamespaces: DeletedNamespaces;
   readonly #holds: DeletionHolds;
+  readonly #creations: CreationHolds;
   /** By API name. */
   readonly #running = new Map<string, RunningApi>();
   /** Names of APIs of which the provider makes no new objects. */
@@ -84,6 +86,7 @@ export class BoundObjects implements AsyncDisposable {
     this.#orphans = new OrphanCollector(consumer, provider, runtime);
     this.#deletedNamespaces = new DeletedNamespaces({ consumer, namespaces, clock, limit, graceMs });
     this.#holds = new DeletionHolds(status, this.#deletedNamespaces, runtime);
+    this.#creations = new CreationHolds(status, runtime);
   }
 
   /**
@@ -106,10 +109,18 @@ export class BoundObjects implements AsyncDisposable {
     const { client } = this.#options.provider;
     const { isolation, requeueAfterMs } = await isolationInForce(client, spec, signal);
     const clusterWide = spec.informerScope === "Cluster";
+    const mayCreate = this.#creations.adjust(binding);
     await this.#ensure(name, keyOf(binding), { synced, isolation, unbinding, clusterWide }, logger);
     const isReleased = this.#holds.adjust(binding, crd);
-    if (this.#withdraw(name, isWithdrawn) || isReleased) this.#running.get(name)?.reconciler.part.resync();
+    if (this.#withdraw(name, isWithdrawn) || isReleased || mayCreate)
+      this.#running.get(name)?.reconciler.part.resync();
     return { isSynced: true, requeueAfterMs };
+  }
+
+  /** Records on the binding how far the provider's versions have come; resolves to the time until the next record. */
+  recordVersion(cluster: BindingCluster, binding: DynamicObject, signal: AbortSignal): Promise<number> {
+    this.#running.get(binding.metadata.name ?? "")?.reconciler.part.noteVersions();
+    return this.#creations.record(cluster, binding, signal);
   }
 
   async stop(name: string, logger: Logger): Promise<void> {
@@ -179,7 +190,7 @@ export class BoundObjects implements AsyncDisposable {
     const signature = jsonHash(shape);
     if (this.#running.get(name)?.signature === signature) return;
     await this.#end(name, logger);
-    const reconciler = this.#createReconciler(name, shape, this.#holds.breakerOf(name, bindingKey));
+    const reconciler = this.#createReconciler(name, bindingKey, shape);
     this.#running.set(name, { signature, reconciler: new Running(reconciler) });
     const { synced, unbinding } = shape;
     logger.info("syncing", { resource: name, version: synced.type.version, unbinding });
@@ -201,7 +212,7 @@ export class BoundObjects implements AsyncDisposable {
     logger.info("no longer syncing", { resource: name });
   }
 
-  #createReconciler(name: string, shape: SyncShape, breaker: DeletionBreaker): ObjectReconciler {
+  #createReconciler(name: string, bindingKey: string, shape: SyncShape): ObjectReconciler {
     const { synced, isolation, unbinding, clusterWide } = shape;
     return new ObjectReconciler({
       ...this.#options,
@@ -213,7 +224,8 @@ export class BoundObjects implements AsyncDisposable {
       unbinding,
       clusterWide,
       orphans: this.#orphans,
-      breaker,
+      breaker: this.#holds.breakerOf(name, bindingKey),
+      creations: this.#creations.holdOf(name, bindingKey),
       deletedNamespaces: this.#deletedNamespaces,
       releasedAt: () => this.#holds.releasedAt(name),
       withdrawn: () => (this.#withdrawn.has(name) ? name : undefined),

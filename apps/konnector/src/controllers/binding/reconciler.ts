@@ -224,7 +224,8 @@ export class BindingReconciler implements Part {
       call,
     );
     if (exported !== undefined) await this.#writeExportStatus(exported, keyOf(binding), crd, call);
-    return { requeueAfterMs: requeueAfterMs ?? outcome.requeueAfterMs };
+    const recordsInMs = await this.#objects.recordVersion(bindingCluster, binding, call.signal);
+    return { requeueAfterMs: Math.min(requeueAfterMs ?? outcome.requeueAfterMs ?? recordsInMs, recordsInMs) };
   }
 
   /** The condition `Offered` is there, and False, only while the provider makes no new objects of the API, or revoked the access to it. */

@@ -7,6 +7,7 @@ import type { MultiNamespaceInformer } from "../service-namespace/multi-namespac
 import type { SecretCauses } from "../claimed-resource/secret-causes.ts";
 import type { TakenNames } from "../claimed-resource/taken-names.ts";
 import type { ProviderParts } from "../service-namespace/provider-parts.ts";
+import type { CreationHold } from "./creation-hold.ts";
 import type { DeletedNamespaces } from "./deleted-namespaces.ts";
 import type { DeletionBreaker } from "./deletion-breaker.ts";
 import type { LimitHold } from "./limit-hold.ts";
@@ -30,6 +31,8 @@ export interface BoundResource extends ProviderParts {
   readonly clusterWide: boolean;
   readonly orphans: OrphanCollector;
   readonly breaker: DeletionBreaker;
+  /** Claims whose upstream objects a restore of the provider lost. */
+  readonly creations: CreationHold;
   readonly deletedNamespaces: DeletedNamespaces;
   /** Returns when a person last released deletions of the API, in milliseconds since the epoch; NaN if never. */
   readonly releasedAt: () => number;

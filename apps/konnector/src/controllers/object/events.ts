@@ -2,6 +2,7 @@
 import { ApiError, TransportError } from "@klutch/kube";
 import { type DynamicObject, isDeleting, keyOfRef } from "@klutch/kube-core";
 import {
+  creationHeldReason,
   deletionHeldReason,
   isFresh,
   missingSecretWords,
@@ -20,6 +21,7 @@ const titles: Readonly<Record<Waiting, readonly ["Normal" | "Warning", string]>>
   providerReplacement: ["Normal", "WaitingForReplacement"],
   orphanConfirmation: ["Normal", "WaitingForConfirmation"],
   deletionHeld: ["Warning", deletionHeldReason],
+  creationHeld: ["Warning", creationHeldReason],
   foreignObject: ["Warning", "NameTaken"],
   notOffered: ["Warning", "NotOffered"],
   limitReached: ["Warning", "LimitReached"],
@@ -127,7 +129,9 @@ export class PairEvents {
     const { target, second } = observed;
     // In this order: a difference that rounding makes smaller than the clock's step would be waited for again and again.
     const leftMs =
-      waiting === "deletionHeld" || waiting === "limitReached" ? 0 : since + this.#recordAfterMs - now;
+      waiting === "deletionHeld" || waiting === "creationHeld" || waiting === "limitReached"
+        ? 0
+        : since + this.#recordAfterMs - now;
     if (leftMs > 0) return { requeueAfterMs: leftMs };
     const [type, reason] = isRefused(waiting, observed) ? namespaceRefused : titles[waiting];
     const named =

@@ -51,6 +51,7 @@ export class PairCaches implements BoundCaches, AsyncDisposable {
       clusterWide: !isInside && (clusterWide || !type.namespaced),
       onlyNamespace: isInside ? provider.tenant.namespace : undefined,
       namespaces,
+      versions: bound.creations,
       logger: runtime.logger,
       onChange: (change, priority, reason) => this.#providerChanged(change, priority, reason),
       // Cluster-scoped pairs are decided only when all objects are known.

@@ -97,6 +97,7 @@ export function observationOf(
     now: bound.runtime.clock.now(),
     isOverdue,
     isolation: bound.isolation,
+    creationsHeld: bound.creations.held,
     deletionHeld: bound.breaker.whyHeld(placed.key),
     consumer,
     provider,

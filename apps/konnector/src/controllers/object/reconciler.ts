@@ -41,6 +41,7 @@ import { NaivePairStore } from "./naive-store.ts";
 import { PairCaches } from "./pair-caches.ts";
 import { type PairTimes, type PairOutcome, PairProgress } from "./pair-progress.ts";
 import { type Observation, type PairObservation, type PairStore, stubOf } from "./pair-store.ts";
+import { overdue, sooner } from "./requeue.ts";
 
 /** Runs observe → plan → execute → remember for each pair. Writes nothing after its work has ended. */
 export class ObjectReconciler implements Part {
@@ -118,6 +119,11 @@ export class ObjectReconciler implements Part {
   /** Returns the number of upstream objects that the caches show. */
   get upstreamCount(): number {
     return this.#caches.upstreamCount();
+  }
+
+  /** Takes note of the versions that the caches of the provider have reached. */
+  noteVersions(): void {
+    this.#caches.providerInformer.noteVersions();
   }
 
   /** Reconciles these claims: the provider may take them now, or the words for its refusal changed. */
@@ -313,8 +319,9 @@ export class ObjectReconciler implements Part {
 
   /** Ends a reconcile in which nothing has to be written, or not yet. */
   #done(key: string, why: "gone" | "inSync" | "awaitsStatus"): ReconcileResult | undefined {
-    const { breaker, orphans, type } = this.#bound;
+    const { breaker, creations, orphans, type } = this.#bound;
     orphans.forget(type, key);
+    creations.judged(key, false);
     if (why === "gone") {
       breaker.forget(key);
       this.#bound.limit.forget(key);
@@ -334,7 +341,7 @@ export class ObjectReconciler implements Part {
     isSynced: boolean,
     call: ReconcileContext,
   ): Promise<ReconcileResult | undefined> {
-    const { orphans, type, providerType, breaker } = this.#bound;
+    const { orphans, type, providerType, breaker, creations } = this.#bound;
     const { key } = observed.placed;
     const { consumer, provider } = observed;
     if (waiting === "orphanConfirmation" && provider !== undefined) {
@@ -345,6 +352,7 @@ export class ObjectReconciler implements Part {
       );
     }
     orphans.forget(type, key);
+    creations.judged(key, waiting === "creationHeld");
     const isWaiting = waiting !== undefined && consumer !== undefined;
     const now = this.#now();
     const { overdueInMs, waitingSince: since = now } = this.#ended(
@@ -376,11 +384,6 @@ function deletesUpstream({ steps }: PairPlan): boolean {
   return steps.some((step) => step.do === "deleteProvider");
 }
 
-/** Asks for a reconcile when the claim's status is to say that its answer is overdue. */
-function overdue(inMs: number | undefined): ReconcileResult | undefined {
-  return inMs === undefined ? undefined : { requeueAfterMs: inMs, reason: wakeReasons.overdue };
-}
-
 /** Returns true if both objects exist and nothing is left to be written. */
 function isDone(
   { consumer, provider }: PairObservation,
@@ -389,12 +392,4 @@ function isDone(
 ): boolean {
   const upstream = written ?? provider;
   return waiting === undefined && consumer !== undefined && upstream !== undefined && isBound(upstream);
-}
-
-function sooner(
-  one: ReconcileResult | undefined,
-  other: ReconcileResult | undefined,
-): ReconcileResult | undefined {
-  if (one?.requeueAfterMs === undefined) return other;
-  return other?.requeueAfterMs === undefined || one.requeueAfterMs < other.requeueAfterMs ? one : other;
 }

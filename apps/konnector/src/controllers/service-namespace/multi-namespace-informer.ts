@@ -32,14 +32,28 @@ export interface MultiNamespaceInformerOptions<T extends Cached> {
    * namespace is mapped or opened. Objects that existed before have priority `low`.
    */
   readonly onChange: (change: Change<T>, priority: Priority, reason: WakeReason) => void;
+  /** Takes the versions of the provider's lists (creation-hold.ts). Default: no one does. */
+  readonly versions?: SeenVersions | undefined;
   /** Called when a cache is filled: objects that it lacks are absent from then on. Undefined for the whole cluster. */
   readonly onSynced: (consumerNamespace: string | undefined) => void;
 }
 
+/** Takes versions of the resource. */
+export interface SeenVersions {
+  /** The highest that was seen. */
+  readonly highest: string | undefined;
+  /** Number of restores that were noticed. */
+  readonly restores: number;
+  saw(version: string | undefined): void;
+  listed(version: string, before: string | undefined): void;
+}
+
 interface Part<T extends Cached> {
   readonly handle: InformerHandle<T>;
-  readonly subscription: Disposable;
+  readonly subscription: DisposableStack;
   readonly providerNamespace: string | undefined;
+  /** The number of restores when its cache was last listed. */
+  restores: number;
 }
 
 const wholeCluster = "";
@@ -76,6 +90,13 @@ export class MultiNamespaceInformer<T extends Cached> implements AsyncDisposable
 
   get(ref: ObjectRef): T | undefined {
     return this.#cacheOf(ref.namespace)?.get(keyOfRef(ref));
+  }
+
+  /** Tells the versions that the caches have reached, bookmarks included. */
+  noteVersions(): void {
+    const { versions } = this.#options;
+    for (const { handle, restores } of this.#parts.values())
+      if (restores === versions?.restores) versions.saw(handle.cache.informer.status().resourceVersion);
   }
 
   /** Remembers what a write of ours answered. */
@@ -145,16 +166,34 @@ export class MultiNamespaceInformer<T extends Cached> implements AsyncDisposable
         onChange({ type: "deleted", key: vanished, object }, "normal", wakeReasons.providerVanished),
       ),
     );
-    this.#parts.set(key, { handle, subscription, providerNamespace });
+    this.#parts.set(key, this.#judged({ handle, subscription, providerNamespace, restores: 0 }));
     handle.cache.informer.whenSynced({ signal: this.#abort.signal }).then(
       () => onSynced(key === wholeCluster ? undefined : key),
       (error: unknown) => logger.debug("a provider cache was closed before it was filled", { error }),
     );
   }
 
+  /** Judges the versions of the part's lists. Those from before a restore that was noticed already do not show another one. */
+  #judged(part: Part<T>): Part<T> {
+    const { versions } = this.#options;
+    if (versions === undefined) return part;
+    this.noteVersions();
+    const known = versions.highest;
+    part.restores = versions.restores;
+    part.subscription.use(
+      part.handle.cache.informer.onListed((version, before) => {
+        const isOld = part.restores !== versions.restores;
+        versions.listed(version, isOld ? undefined : before === "" ? known : before);
+        part.restores = versions.restores;
+      }),
+    );
+    return part;
+  }
+
   #close(key: string): void {
     const part = this.#parts.get(key);
     if (part === undefined) return;
+    this.noteVersions();
     this.#parts.delete(key);
     part.subscription[Symbol.dispose]();
     const closed = Promise.resolve(part.handle[Symbol.asyncDispose]()).catch((error: unknown) =>

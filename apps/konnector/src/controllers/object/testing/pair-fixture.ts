@@ -24,6 +24,7 @@ import { type BoundDigest, consumerDigests, providerDigests } from "../../../dig
 import { SecretCauses } from "../../claimed-resource/secret-causes.ts";
 import { TakenNames } from "../../claimed-resource/taken-names.ts";
 import type { BoundResource } from "../bound-resource.ts";
+import { CreationHold } from "../creation-hold.ts";
 import { DigestPairStore } from "../digest-store.ts";
 import { executeStep, type ExecutionContext } from "../execute.ts";
 import { NaivePairStore } from "../naive-store.ts";
@@ -228,6 +229,7 @@ export class PairFixture implements AsyncDisposable {
       provider: { client: provider, tenant } as never,
       namespaces: this.#namespaces() as never,
       orphans: undefined as never,
+      creations: new CreationHold({ name: "widgets", clock, onChange: () => undefined }),
       breaker: {
         whyHeld: () => (isHeld() ? "the fixture holds" : undefined),
       } as never,
