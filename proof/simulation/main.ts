@@ -1,7 +1,7 @@
 /**
  * `npm run faults`: many seeds of the simulation. `-- --seeds 10000 --from 1`, or `-- --seed 17 --story` to replay one; `--hostile` for a
  * provider that means harm, `--keep-exports` when it leaves its exports as they are, `--taken-over` with an agent in foreign hands besides; `--liar` for an app cluster that means harm;
- * `--naive-store` for agents that know nothing of digests.
+ * `--restored` for a control plane that comes back from a backup; `--naive-store` for agents that know nothing of digests.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -9,6 +9,7 @@ import { availableParallelism } from "node:os";
 import { exitCodeOf, optionsOf } from "@klutch/kube-testing";
 import { simulate } from "./simulate.ts";
 import { simulateHostile } from "./simulate-hostile.ts";
+import { simulateRestored } from "./simulate-restored.ts";
 import { simulateTenant } from "./simulate-tenant.ts";
 import type { SimulationResult } from "./stage.ts";
 
@@ -23,12 +24,14 @@ const defaults = {
   "taken-over": false,
   "keep-exports": false,
   liar: false,
+  restored: false,
   "naive-store": false,
   worker: false,
 };
 type Options = typeof defaults;
 
 function run(seed: number, options: Options): Promise<SimulationResult> {
+  if (options.restored) return simulateRestored(seed);
   if (options.liar) return simulateTenant(seed);
   if (options["taken-over"]) return simulateHostile(seed, { takenOver: true });
   if (options.hostile) return simulateHostile(seed, { withExports: !options["keep-exports"] });

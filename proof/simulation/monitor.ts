@@ -166,7 +166,7 @@ export class Monitor {
 }
 
 /** Returns the place of a claim's upstream object. */
-function upstreamPlace(
+export function upstreamPlace(
   tenant: SimulatedTenant,
   type: Pick<ResourceType, "plural">,
   { namespace, name = "" }: ObjectMeta,

@@ -111,9 +111,13 @@ export class Stage {
     return seededFaults(this.seed * 100 + index, rates);
   }
 
-  /** Starts the backend's and the controllers' part; `onEnd` learns of one that fails. */
-  startProvider(counter: StatusCounter, onEnd: (error: unknown) => void): void {
-    const { client, clock, seed, signal } = this;
+  /** Starts the backend's and the controllers' part; `onEnd` learns of one that fails. They work until `signal` aborts. Default: to the end. */
+  startProvider(
+    counter: StatusCounter,
+    onEnd: (error: unknown) => void,
+    signal: AbortSignal = this.signal,
+  ): void {
+    const { client, clock, seed } = this;
     serveNamespaces(client, clock, seededRandom(seed + 2), signal).catch(onEnd);
     runProvider(client, clock, seededRandom(seed + 3), counter, signal).catch(onEnd);
   }

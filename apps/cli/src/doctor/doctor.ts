@@ -111,6 +111,9 @@ function agoText(ageMs: number): string {
   return seconds < 7_200 ? `${Math.round(seconds / 60)} min ago` : `${Math.round(seconds / 3_600)} h ago`;
 }
 
+/** Conditions that are True while the konnector waits for a person. */
+const holds: ReadonlySet<string> = new Set(["CreationHeld", "DeletionHeld"]);
+
 function bindingFinding(binding: APIServiceBinding, home: Home, now: number): Finding {
   const { metadata, status } = binding;
   const { name = "" } = metadata;
@@ -126,7 +129,7 @@ function bindingFinding(binding: APIServiceBinding, home: Home, now: number): Fi
     return note(`${name} is being unbound: ${text}.`, `klutch unbind ${name}`);
   }
   const ready = findCondition(conditions, "Ready");
-  const held = conditions.filter((one) => one.type === "DeletionHeld" && one.status === "True");
+  const held = conditions.filter(({ type, status: value }) => holds.has(type) && value === "True");
   const ageMs = heartbeatAgeMs(binding, now);
   const heartbeat = ageMs === undefined ? "" : `; last heartbeat ${agoText(ageMs)}`;
   if (ready?.status === "True" && held.length === 0) {
@@ -138,7 +141,7 @@ function bindingFinding(binding: APIServiceBinding, home: Home, now: number): Fi
   }
   const reasons = conditions.filter(
     ({ type, status: value, severity }) =>
-      type !== "Ready" && type !== "DeletionHeld" && value !== "True" && severity !== "Info",
+      type !== "Ready" && !holds.has(type) && value !== "True" && severity !== "Info",
   );
   const causes =
     reasons.length > 0 || held.length > 0 ? [...held, ...reasons] : ready === undefined ? [] : [ready];
@@ -151,7 +154,7 @@ function bindingFinding(binding: APIServiceBinding, home: Home, now: number): Fi
   if (isHeld) lines.push(`When that is right: klutch release ${name}`);
   return problem(
     ready?.status === "True"
-      ? `${name} is Ready, but holds deletions${heartbeat}.`
+      ? `${name} is Ready, but holds ${held.some(({ type }) => type === "CreationHeld") ? "creations" : "deletions"}${heartbeat}.`
       : `${name} is not Ready${heartbeat}.`,
     lines.length > 0 ? lines.join("\n") : "No konnector has reported on it.",
   );

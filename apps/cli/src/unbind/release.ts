@@ -2,6 +2,7 @@
 import {
   apiServiceBindings,
   printable,
+  releaseCreationsAnnotation,
   releaseDeletionsAnnotation,
   releaseSchemaAnnotation,
 } from "@klutch/api";
@@ -36,6 +37,7 @@ export async function release(context: CliContext, name: string, options: Common
   const conditions = binding.status?.conditions;
   const schema = findCondition(conditions, "SchemaInSync");
   const deletions = findCondition(conditions, "DeletionHeld");
+  const creations = findCondition(conditions, "CreationHeld");
   const annotations: Record<string, string> = {};
   if (schema?.status === "False" && schema.reason === "BreakingSchemaChange") {
     terminal.say(
@@ -49,6 +51,12 @@ export async function release(context: CliContext, name: string, options: Common
     );
     // With milliseconds, so that releasing twice within a second gives two values.
     annotations[releaseDeletionsAnnotation] = new Date(clock.now()).toISOString();
+  }
+  if (creations?.status === "True") {
+    terminal.say(
+      `The konnector creates no new objects for claims of ${name} that lost theirs:\n  ${printable(creations.message ?? "", maxMessage)}`,
+    );
+    annotations[releaseCreationsAnnotation] = new Date(clock.now()).toISOString();
   }
   if (Object.keys(annotations).length === 0) {
     terminal.say(`The konnector holds back nothing of ${name}.`);

@@ -92,6 +92,7 @@ const rows: Readonly<Record<string, Row>> = {
   StillBound: ["broker", "waiting", listClaims],
   StillBackedUp: ["broker", "waiting", listClaims],
   StillRestoring: itselfRow("broker"),
+  CreationHeld: ["sent", "failed", ({ resource }) => bindingRemedy("ProviderRestored", resource)],
   DeletionHeld: ["sent", "failed", ({ resource }) => bindingRemedy("MassDeletion", resource)],
   NameTaken: ["secret", "failed", renameSecret],
   SecretTypeRefused: ["secret", "failed", () => askTheTeam],
@@ -205,6 +206,7 @@ export function bindingRemedy(reason: string, api: string): Remedy {
       return { who: "operator", next: "if the access was not revoked on purpose: kubectl bind" };
     case "BreakingSchemaChange":
     case "MassDeletion":
+    case "ProviderRestored":
       return { who: "operator", next: `when that is right: klutch release ${api}` };
     case "Forbidden":
       return { who: "operator", next: "klutch doctor --fix" };

@@ -86,7 +86,7 @@ export function sentStep(observed: Observed): Step {
   if (from === "control plane")
     return { station, state: "done", text: "", since: claim.createdAt, clock: from };
   const ready = saidOf(claim, "Ready");
-  if (ready?.reason === "DeletionHeld") {
+  if (ready?.reason === "DeletionHeld" || ready?.reason === "CreationHeld") {
     const { remedy } = meaningOf(ready, observed);
     return { station, state: "failed", text: ready.message, since: ready.at, clock: from, remedy };
   }
@@ -146,7 +146,8 @@ export function bindingNotes({ binding, api, agent }: Observed, seen: Step): rea
       : [];
   if (binding === undefined || typeof binding === "string") return silent;
   const notes = binding.found.conditions.flatMap(({ type, status, reason, message }) => {
-    const isAlarm = status === "True" && ["DeletionHeld", "Stalled", "Unbinding"].includes(type);
+    const isAlarm =
+      status === "True" && ["CreationHeld", "DeletionHeld", "Stalled", "Unbinding"].includes(type);
     const isFalse = status === "False" && type !== "Ready" && reason !== "Pending";
     if (!isAlarm && !isFalse) return [];
     const { next } = bindingRemedy(reason, api);

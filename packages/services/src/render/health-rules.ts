@@ -38,6 +38,7 @@ export interface HealthRules {
 const failed = [
   "BackupNotUsable",
   "CannotCompose",
+  "CreationHeld",
   "DeletionHeld",
   "Failed",
   "Lost",

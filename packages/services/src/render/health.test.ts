@@ -30,7 +30,7 @@ const waiting = [
 ];
 
 /** Reasons of `Ready` that the konnector gives instead of the provider's. */
-const fromKonnector = ["DeletionHeld", "NameTaken", "SecretTypeRefused", "TooManyObjects"];
+const fromKonnector = ["CreationHeld", "DeletionHeld", "NameTaken", "SecretTypeRefused", "TooManyObjects"];
 
 test("every reason of a claim that is not ready has a meaning for GitOps tools, and no other has", () => {
   for (const rules of generations.flatMap(xrdsOf).map(healthRulesOf)) {

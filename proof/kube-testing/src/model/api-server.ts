@@ -15,7 +15,7 @@ import { Endpoints } from "./endpoints.ts";
 import { seededRandom } from "./faults.ts";
 import type { JsonObject } from "./json.ts";
 import { familyOf, type ResourceDefinition, ResourceTable } from "./resources.ts";
-import { Store } from "./store.ts";
+import { Store, type StoreBackup } from "./store.ts";
 
 /** Options of a model. */
 export interface ApiServerModelOptions {
@@ -84,6 +84,17 @@ export class ApiServerModel {
   disconnect(clusterName?: string): void {
     for (const connection of this.#parts.connections)
       if (clusterName === undefined || clusterName === connection.cluster) connection.cut();
+  }
+
+  /** Copies all objects and their versions, as a backup of etcd does. */
+  backUp(): StoreBackup {
+    return this.#parts.store.backUp();
+  }
+
+  /** Goes back to a copy and breaks all watches. The definitions that are served must be those of the copy. */
+  restore(backup: StoreBackup): void {
+    this.#parts.store.restore(backup);
+    this.disconnect();
   }
 
   /** Deletes the objects that have lost all their owners, until nothing is left to delete. */

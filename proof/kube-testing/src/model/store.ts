@@ -13,6 +13,20 @@ export interface Change {
   readonly previous: JsonObject | undefined;
 }
 
+/** The whole state at one moment. Opaque. */
+export interface StoreBackup {
+  readonly revision: number;
+  readonly compacted: number;
+  readonly families: ReadonlyMap<
+    string,
+    {
+      readonly objects: Map<string, JsonObject>;
+      readonly blanks: Map<string, JsonObject>;
+      readonly log: Change[];
+    }
+  >;
+}
+
 interface Family {
   readonly objects: Map<string, JsonObject>;
   /** Empty fields that are stored with an object, by its key. */
@@ -111,6 +125,31 @@ export class Store {
   compact(): void {
     this.#compacted = this.#revision;
     for (const { log } of this.#families.values()) log.length = 0;
+  }
+
+  /** Copies the state. */
+  backUp(): StoreBackup {
+    const families = new Map(
+      [...this.#families].map(([name, { objects, blanks, log }]) => [
+        name,
+        { objects: new Map(objects), blanks: new Map(blanks), log: [...log] },
+      ]),
+    );
+    return { revision: this.#revision, compacted: this.#compacted, families };
+  }
+
+  /** Goes back to a copy: versions are given out a second time, and no listener learns of it. */
+  restore({ revision, compacted, families }: StoreBackup): void {
+    this.#revision = revision;
+    this.#compacted = compacted;
+    for (const [name, family] of this.#families) {
+      const then = families.get(name);
+      family.objects.clear();
+      family.blanks.clear();
+      for (const [key, object] of then?.objects ?? []) family.objects.set(key, object);
+      for (const [key, blanks] of then?.blanks ?? []) family.blanks.set(key, blanks);
+      family.log.splice(0, family.log.length, ...(then?.log ?? []));
+    }
   }
 
   /** Calls back at every change, before the write is answered; the result ends it. */

@@ -45,6 +45,8 @@ export class WatchConnection {
   readonly #undo: (() => void)[] = [];
   #lastHeard: number;
   #lastDelivery = 0;
+  /** Nothing is sent before this version: a server that was restored to an earlier one is silent until it gets there again. */
+  readonly #from: number;
   #isSilent = false;
   #wake: (() => void) | undefined;
 
@@ -56,6 +58,7 @@ export class WatchConnection {
     this.cluster = parts.client.clusterName;
     this.#matches = matcherOf(options);
     this.#lastHeard = clock.monotonic();
+    this.#from = Number(options.resourceVersion ?? "");
     this.#start();
     this.#undo.push(store.subscribe(this.family, (change) => this.#onChange(change)));
     const timeoutMs =
@@ -122,6 +125,7 @@ export class WatchConnection {
 
   /** An object that begins or stops to match is added or deleted for this watcher. */
   #onChange({ object, previous, resourceVersion }: Change): void {
+    if (resourceVersion <= this.#from) return;
     const isIn = object !== undefined && this.#matches(object);
     const wasIn = previous !== undefined && this.#matches(previous);
     if (isIn) this.#send({ type: wasIn ? "MODIFIED" : "ADDED", object: this.#shape(object) });
@@ -147,6 +151,7 @@ export class WatchConnection {
   }
 
   #sendBookmark(initialEventsEnd: boolean): void {
+    if (this.#parts.store.revision < this.#from) return;
     this.#send({ type: "BOOKMARK", resourceVersion: String(this.#parts.store.revision), initialEventsEnd });
   }
 

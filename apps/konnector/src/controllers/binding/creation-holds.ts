@@ -7,9 +7,9 @@ import { asBinding } from "../../decode.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
 import { CreationHold, isBehind } from "../object/creation-hold.ts";
 
-/** A binding is first written when its caches have had this time to fill, and then once an hour. */
+/** A binding is first written when its caches have had this time to fill, and then every ten minutes. */
 const firstRecordMs = 60_000;
-const recordMs = 3_600_000;
+const recordMs = 600_000;
 
 const restoredWords =
   "the control plane was restored from an earlier state, which lacks objects of this API. Claims that had one wait, because a new object would be empty. Bring the objects back in the control plane. To accept empty ones for all these claims";
@@ -76,15 +76,19 @@ export class CreationHolds {
     const highest = hold?.highest;
     const isLowered = hold?.held === undefined && isBehind(highest, recorded);
     if (at > now && !isLowered) return at - now;
-    this.#recordAt.set(name, now + recordMs);
     const isNews = recorded === undefined || isBehind(recorded, highest) || isLowered;
-    if (highest === undefined || !isNews) return recordMs;
+    if (highest === undefined || !isNews) return this.#recordLater(name, now);
     const patch = { metadata: { uid, annotations: { [providerVersionAnnotation]: highest } } };
     try {
       await client.mergePatch(bindingType, refOf(keyOf(binding)), patch, { signal });
     } catch (error) {
       if (!isNotFound(error)) throw error;
     }
+    return this.#recordLater(name, now);
+  }
+
+  #recordLater(name: string, now: number): number {
+    this.#recordAt.set(name, now + recordMs);
     return recordMs;
   }
 
