@@ -119,6 +119,7 @@ test("a binding's answers stay a person's, and only CRDs of bound APIs are writt
     { spec: { permissionClaims: [claim] } },
     { metadata: { labels: { "app.kubernetes.io/instance": "x" } } },
     { metadata: { annotations: { "klutch.anynines.com/unbind-policy": "Delete" } } },
+    { metadata: { annotations: { "klutch.anynines.com/release-creations": "2026-11-29T12:00:00Z" } } },
   ];
   for (const body of changes)
     await refused(
@@ -128,7 +129,12 @@ test("a binding's answers stay a person's, and only CRDs of bound APIs are writt
   for (const body of [{ ownerReferences: [goneOwner] }, { finalizers: ["example.org/stay"] }])
     await refused(agent.mergePatch(resources.apiServiceBindings, binding, { metadata: body }), ownersRefused);
   await agent.mergePatch(resources.apiServiceBindings, binding, {
-    metadata: { annotations: { "klutch.anynines.com/provider-uid": "u" } },
+    metadata: {
+      annotations: {
+        "klutch.anynines.com/provider-uid": "u",
+        "klutch.anynines.com/provider-version": "100",
+      },
+    },
   });
   const crds = customResourceDefinitions;
   const reason = /only CustomResourceDefinitions of bound APIs/;

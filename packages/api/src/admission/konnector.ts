@@ -12,6 +12,7 @@ import {
   consumerNamespace,
   konnectorName,
   providerUidAnnotation,
+  providerVersionAnnotation,
   resourceOwnerAnnotation,
   sourceHashAnnotation,
   unbindFinalizer,
@@ -120,7 +121,7 @@ export function konnectorPolicyOf({
 >): readonly Manifest[] {
   const isApi = (name: string): string => `(${name} in ${apis} || ${isAutoBindable(name, autoBind)})`;
   const isOwner = "owner.kind == 'APIServiceBinding' && owner.name == object.metadata.name";
-  const bindingKeys = quoted([providerUidAnnotation, unreachableSinceAnnotation]);
+  const bindingKeys = quoted([providerUidAnnotation, providerVersionAnnotation, unreachableSinceAnnotation]);
   const isOwnComponent = (event: string): string =>
     `(${event} == null || [has(${event}.source) && has(${event}.source.component) ? ${event}.source.component : '', has(${event}.reportingComponent) ? ${event}.reportingComponent : '', has(${event}.reportingController) ? ${event}.reportingController : ''].all(name, name in ['', '${konnectorName}']))`;
   return accountPolicyManifests({

@@ -1,6 +1,6 @@
 /** The creation holds of the bound APIs: their condition `CreationHeld` on the bindings, and the versions that the bindings remember. */
 import { providerVersionAnnotation, releaseCreationsAnnotation } from "@klutch/api";
-import { isNotFound } from "@klutch/kube";
+import { isForbidden, isNotFound } from "@klutch/kube";
 import { alarmCondition, type DynamicObject, findCondition, keyOf, refOf } from "@klutch/kube-core";
 import type { BindingCluster, RuntimeDependencies } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
@@ -68,7 +68,8 @@ export class CreationHolds {
     signal: AbortSignal,
   ): Promise<number> {
     const { name = "", uid, annotations = {} } = binding.metadata;
-    const now = this.#runtime.clock.monotonic();
+    const { clock, logger } = this.#runtime;
+    const now = clock.monotonic();
     const at = this.#recordAt.get(name) ?? now + firstRecordMs;
     this.#recordAt.set(name, at);
     const hold = this.#holds.get(name);
@@ -82,7 +83,10 @@ export class CreationHolds {
     try {
       await client.mergePatch(bindingType, refOf(keyOf(binding)), patch, { signal });
     } catch (error) {
-      if (!isNotFound(error)) throw error;
+      if (!isForbidden(error) && !isNotFound(error)) throw error;
+      // The rules of an older release in the app cluster do not allow it: a restore is noticed as long as this process runs.
+      if (isForbidden(error))
+        logger.warn("the provider's version cannot be recorded", { binding: name, error });
     }
     return this.#recordLater(name, now);
   }
