@@ -13,6 +13,7 @@ import {
   bindingRoleName,
   consumerNamespace,
   providerUidAnnotation,
+  releaseCreationsAnnotation,
   releaseDeletionsAnnotation,
   releaseSchemaAnnotation,
   syncerFinalizer,
@@ -67,6 +68,7 @@ test("release: nothing held; a held schema and held deletions are shown and rele
       message: "v1 spec.size: type changed; 2 objects would be refused (release with hash Ab3_x-9)",
     },
     { type: "DeletionHeld", status: "True", message: "12 objects wait" },
+    { type: "CreationHeld", status: "True", message: "2 claims wait" },
   ]);
   const diagnosis = await fixture.run(["doctor"]);
   assert.match(diagnosis.stdout(), /When that is right: klutch release widgets/);
@@ -78,7 +80,9 @@ test("release: nothing held; a held schema and held deletions are shown and rele
   );
   const annotations = (await fixture.findBinding(name))?.metadata.annotations ?? {};
   assert.equal(annotations[releaseSchemaAnnotation], "Ab3_x-9");
-  assert.match(annotations[releaseDeletionsAnnotation] ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  assert.match(run.stderr(), /creates no new objects for claims of .* that lost theirs:\n {2}2 claims wait/);
+  for (const annotation of [releaseDeletionsAnnotation, releaseCreationsAnnotation])
+    assert.match(annotations[annotation] ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
 test("conditions that a provider worded neither steer the terminal nor pass for lines of ours", async () => {

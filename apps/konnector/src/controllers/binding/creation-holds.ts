@@ -16,13 +16,16 @@ const restoredWords =
 
 /** One hold for each API, for the life of the provider's connection: an API that stops and starts again forgets nothing. */
 export class CreationHolds {
-  readonly #status: BindingStatus;
-  readonly #runtime: RuntimeDependencies;
+  readonly #status: Pick<BindingStatus, "report" | "retract">;
+  readonly #runtime: Pick<RuntimeDependencies, "clock" | "logger">;
   readonly #holds = new Map<string, CreationHold>();
   /** When the version of each API is next recorded, in monotonic milliseconds. */
   readonly #recordAt = new Map<string, number>();
 
-  constructor(status: BindingStatus, runtime: RuntimeDependencies) {
+  constructor(
+    status: Pick<BindingStatus, "report" | "retract">,
+    runtime: Pick<RuntimeDependencies, "clock" | "logger">,
+  ) {
     this.#status = status;
     this.#runtime = runtime;
   }
@@ -63,7 +66,7 @@ export class CreationHolds {
    * higher one stays, so that a restart notices the restore again. Resolves to the time until the next record.
    */
   async record(
-    { client, bindingType }: BindingCluster,
+    { client, bindingType }: Pick<BindingCluster, "client" | "bindingType">,
     binding: DynamicObject,
     signal: AbortSignal,
   ): Promise<number> {
