@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterConfig } from "@klutch/kube";
 import type { TestCluster } from "./cluster.ts";
+import { seededRandom } from "./model/faults.ts";
 
 /** Causes faults of watches on demand. */
 export interface FaultProxy extends AsyncDisposable {
@@ -31,12 +32,17 @@ export interface FaultProxy extends AsyncDisposable {
   truncate(): void;
   /** Answers the next `count` watch requests itself. 410 comes as an ERROR event inside a 200, as real servers send it. */
   answer(status: 410 | 429 | 500 | 503, count: number): void;
+  /** While on, half of all requests of any kind are answered with 429, chosen by a fixed seed. */
+  throttle(isOn: boolean): void;
+  /** Requests that were answered so. */
+  readonly throttled: number;
 }
 
 interface Faults {
   delayMs: number;
   isBlack: boolean;
   cutNext: boolean;
+  throttles: boolean;
   readonly answers: number[];
 }
 
@@ -44,9 +50,10 @@ interface Faults {
 export async function startFaultProxy(cluster: TestCluster): Promise<FaultProxy> {
   const read = (name: string): Promise<string> => readFile(join(cluster.dataDir, "certs", name), "utf8");
   const [cert, key] = await Promise.all([read("apiserver.crt"), read("apiserver.key")]);
-  const faults: Faults = { delayMs: 0, isBlack: false, cutNext: false, answers: [] };
+  const faults: Faults = { delayMs: 0, isBlack: false, cutNext: false, throttles: false, answers: [] };
   const open = new Set<ServerResponse>();
-  const state = { watches: 0 };
+  const state = { watches: 0, throttled: 0 };
+  const random = seededRandom(1);
   const requests: string[] = [];
   const tokens = new Set<string>();
   const server = createServer({ cert, key }, (request, response) => {
@@ -57,7 +64,12 @@ export async function startFaultProxy(cluster: TestCluster): Promise<FaultProxy>
     const isWatch = searchParams.get("watch") === "true";
     const status = isWatch ? faults.answers.shift() : undefined;
     if (isWatch) state.watches++;
-    if (status !== undefined) answerFault(response, status);
+    if (faults.throttles && random() < 0.5) {
+      state.throttled++;
+      // The body has to be read before the connection serves another request.
+      request.resume();
+      answerFault(response, 429);
+    } else if (status !== undefined) answerFault(response, status);
     else pass(cluster.config, request, response, isWatch ? { faults, open } : undefined);
   });
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -71,6 +83,10 @@ export async function startFaultProxy(cluster: TestCluster): Promise<FaultProxy>
     tokens,
     get watches() {
       return state.watches;
+    },
+    throttle: (isOn) => void (faults.throttles = isOn),
+    get throttled() {
+      return state.throttled;
     },
     drop: () => open.forEach((response) => response.socket?.destroy()),
     blackHole: (isOn) => void (faults.isBlack = isOn),
