@@ -179,6 +179,14 @@ export const alerts: readonly Alert[] = [
       "Deletions of {{ $value }} APIs look like an accident ({{ $labels.reason }}) and wait for a decision.",
   },
   {
+    name: "KlutchCreationsHeld",
+    charts: appCluster,
+    severity: "critical",
+    forMinutes: 1,
+    expression: 'sum by (reason) (klutch_binding_problems{condition="CreationHeld"}) > 0',
+    summary: "Claims of {{ $value }} APIs lost their objects ({{ $labels.reason }}) and wait for a decision.",
+  },
+  {
     name: "KlutchClaimsPending",
     charts: appCluster,
     severity: "warning",

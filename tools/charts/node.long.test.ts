@@ -1,17 +1,11 @@
 /** The charts on a real node with our images: what they install runs, also after an upgrade and a rollback. Needs root. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
-import { backendPolicyName, consumerNamespace, klutchVersion, releaseRegistry } from "@klutch/api";
-import { AptFault } from "@klutch/engines";
+import { backendPolicyName, consumerNamespace, releaseRegistry } from "@klutch/api";
 import { conditionsOf, type DynamicObject, isTrue, pods, valueAt } from "@klutch/kube-core";
 import { openNodeNetwork, startNodeCluster, startNodeRegistry, whyUnfit } from "@klutch/nodes";
-import { pushIndex } from "@klutch/oci";
-import { imageDefinitions } from "../release/images.ts";
-import { buildRelease } from "../release/release.ts";
 import { chartPath, startHelm } from "./testing/helm.ts";
+import { pushImages } from "./testing/images.ts";
 import { atHome, minimal } from "./testing/values.ts";
 
 const wait = ["--wait", "--timeout", "180s"];
@@ -22,9 +16,9 @@ test("Pods of both charts become ready and stay so through an upgrade and a roll
   await using stack = new AsyncDisposableStack();
   const network = stack.use(await openNodeNetwork());
   const registry = stack.use(await startNodeRegistry(network));
-  const refusal = await pushImages(registry.url);
-  if (refusal !== undefined) {
-    t.skip(`the Debian packages of the images cannot be had: ${refusal}`);
+  const pushed = await pushImages(registry.url, ["backend", "konnector"]);
+  if (typeof pushed === "string") {
+    t.skip(`the Debian packages of the images cannot be had: ${pushed}`);
     return;
   }
   const [host = ""] = releaseRegistry.split("/");
@@ -55,22 +49,3 @@ test("Pods of both charts become ready and stay so through an upgrade and a roll
   await helm.run("rollback", "klutch", "1", ...atHome.klutch, ...wait);
   assert.deepEqual(await readyPods(backendPolicyName), [2, 0]);
 });
-
-/** Builds the images of both charts; why they cannot be built, if so. */
-async function pushImages(registry: string): Promise<string | undefined> {
-  const out = await mkdtemp(join(tmpdir(), "klutch-charts-"));
-  const definitions = imageDefinitions(releaseRegistry).filter(({ name }) =>
-    ["backend", "konnector"].includes(name),
-  );
-  const options = { out, registry: releaseRegistry, architectures: ["amd64"], definitions } as const;
-  try {
-    for (const { index, definition } of await buildRelease({ ...options, say: () => undefined }))
-      await pushIndex(index, { registry, repository: `klutch/${definition.name}`, tag: klutchVersion });
-    return undefined;
-  } catch (error) {
-    if (error instanceof AptFault) return error.message;
-    throw error;
-  } finally {
-    await rm(out, { recursive: true, force: true });
-  }
-}

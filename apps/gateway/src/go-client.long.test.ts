@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from "node:http2";
 import { after, before, test } from "node:test";
 import { gunzipSync } from "node:zlib";
-import type { ClusterConfig } from "@klutch/kube";
+import { type ClusterConfig, systemClock } from "@klutch/kube";
 import { isRecord, numberAt, recordAt, textAt } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { tokenOf } from "./testing/raw.ts";
@@ -156,15 +156,17 @@ for (const accept of [
     assert.equal(await answered(), before, "other forms are the API server's to write");
   });
 
+function rowsOf({ text }: Answered): readonly unknown[] {
+  const rows = text.split("\n").filter((row) => row !== "");
+  return rows.map((row): unknown => JSON.parse(row));
+}
+
 /** Lines of a watch, with versions of bookmarks left out. */
-function linesOf({ text }: Answered): {
+function linesOf(answered: Answered): {
   readonly changes: readonly unknown[];
   readonly bookmarks: readonly unknown[];
 } {
-  const rows = text
-    .split("\n")
-    .filter((row) => row !== "")
-    .map((row): unknown => JSON.parse(row));
+  const rows = rowsOf(answered);
   const isBookmark = (row: unknown): boolean => textAt(row, "type") === "BOOKMARK";
   const forms = rows
     .filter(isBookmark)
@@ -208,6 +210,46 @@ for (const [name, query] of [
       new Set(bookmarks.map((one) => JSON.stringify(one)));
     assert.deepEqual([...formsOf(left.bookmarks)], [...formsOf(right.bookmarks)]);
   });
+
+test("the streaming list of client-go 0.35 begins with the same objects and the same mark, and goes on as a watch", async () => {
+  const query =
+    "allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&timeoutSeconds=6&watch=true";
+  const passed = (): Promise<number> =>
+    gateway.read('klutch_gateway_passed_requests_total{reason="parameters"}');
+  const before = await passed();
+  const asked = askBoth(`${path}?${query}`);
+  // Both have long sent what there was.
+  await systemClock.sleep(3_000);
+  const ref = { namespace: "red", name: "later" };
+  await stage.cluster.client.create(widgets, widget("red", "later", { number: 1 }));
+  await stage.cluster.client.delete(widgets, ref);
+  const { ours, theirs } = await asked;
+  assert.equal(await passed(), before, "the gateway answers it itself");
+  assert.deepEqual([ours.status, ours.type], [theirs.status, theirs.type]);
+  const [left, right] = [streamedIn(ours), streamedIn(theirs)];
+  assert.deepEqual(left, right);
+  assert.equal(right.initial.length, 3);
+  assert.deepEqual(
+    right.later.map((row) => textAt(row, "type")),
+    ["ADDED", "DELETED"],
+  );
+});
+
+/** The parts of a streaming list: objects, the bookmark that ends them without its version, and changes. */
+function streamedIn(answered: Answered): {
+  readonly initial: readonly unknown[];
+  readonly mark: unknown;
+  readonly later: readonly unknown[];
+} {
+  const rows = rowsOf(answered);
+  const end = rows.findIndex((row) => JSON.stringify(row).includes("k8s.io/initial-events-end"));
+  assert.ok(end >= 0, "the mark");
+  const mark: unknown = JSON.parse(
+    JSON.stringify(rows[end]).replace(/"resourceVersion":"\d+"/, '"resourceVersion":""'),
+  );
+  const isChange = (row: unknown): boolean => textAt(row, "type") !== "BOOKMARK";
+  return { initial: rows.slice(0, end), mark, later: rows.slice(end + 1).filter(isChange) };
+}
 
 test("a watch from a version that is too old gets the same event, and a list from a future one the same refusal", async () => {
   const old = await askBoth(`${path}?allowWatchBookmarks=true&resourceVersion=1&timeoutSeconds=6&watch=true`);

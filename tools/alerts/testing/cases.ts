@@ -155,6 +155,12 @@ export const cases: readonly Case[] = [
     labels: { reason: "MassDeletion" },
   },
   {
+    alert: "KlutchCreationsHeld",
+    well: { 'klutch_binding_problems{condition="CreationHeld",reason="ProviderRestored"}': "0" },
+    fault: { 'klutch_binding_problems{condition="CreationHeld",reason="ProviderRestored"}': "2" },
+    labels: { reason: "ProviderRestored" },
+  },
+  {
     alert: "KlutchClaimsPending",
     well: {
       'klutch_claims{resource="pgs",state="pending"}': "0",

@@ -181,6 +181,14 @@ groups:
         annotations:
           summary: Deletions of {{ "{{" }} $value }} APIs look like an accident ({{ "{{" }} $labels.reason }}) and wait for a decision.
           runbook_url: {{ printf "%s#klutchdeletionsheld" .Values.prometheusRule.runbookUrl | quote }}
+      - alert: KlutchCreationsHeld
+        expr: sum by (reason) (klutch_binding_problems{condition="CreationHeld"}) > 0
+        for: 1m
+        labels:
+          severity: critical
+        annotations:
+          summary: Claims of {{ "{{" }} $value }} APIs lost their objects ({{ "{{" }} $labels.reason }}) and wait for a decision.
+          runbook_url: {{ printf "%s#klutchcreationsheld" .Values.prometheusRule.runbookUrl | quote }}
       - alert: KlutchClaimsPending
         expr: sum by (resource) (klutch_claims{state="pending"}) > 0 and sum by (resource) (rate(klutch_sync_writes_total[15m])) == 0
         for: 30m
