@@ -3,7 +3,7 @@
  * etcd with fsync, the real backend, and for each app cluster the real agent with its tenant's own credential; the app clusters themselves
  * are models, in `--processes` processes. `--steady` seconds are measured at each size. `--scope Cluster` watches kinds in all namespaces
  * at once. `--disturb` ends with a new schema for all, a tenant that asks for `--flood` watches, lists in loops and writes objects of 1 MB,
- * restarts of backend and API server, and a tenth of the agents gone and back.
+ * restarts of backend and API server, and a tenth of the agents gone and back. `--restore` then restores the control plane from a backup.
  * `--gateway` measures all sizes twice: at the API server, and then on fresh servers through the tenant gateway, which is a process too.
  *
  * `--only connect` logs `--clusters` new app clusters in at the same moment, one size after the other and without agents: seconds until they
@@ -33,6 +33,7 @@ import { type FleetControlPlane, type FleetScope, startControlPlane } from "./fl
 import { steadyCost } from "./fleet/measure.ts";
 import { type Fleet, startFleet } from "./fleet/processes.ts";
 import { measureReal } from "./fleet/real.ts";
+import { restoreControlPlane } from "./fleet/restored.ts";
 import { formatGateway, formatLines, formatSizes, formatWatches, type SizeRecord } from "./fleet/report.ts";
 import { inParallel } from "./harness/api.ts";
 import { describeLoad, runBenchmark } from "./harness/program.ts";
@@ -48,6 +49,7 @@ const defaults = {
   probes: 100,
   scope: "Namespaced",
   disturb: false,
+  restore: false,
   flood: 10_000,
   gateway: false,
   objects: "1000,10000",
@@ -142,7 +144,9 @@ async function measureSizes(
   const { flood, probes } = options;
   const roundTrip = (): Promise<Percentiles> =>
     measureRoundTrip(fleet, names, Math.min(probes, mostBesideFlood));
-  if (options.disturb) await disturb({ controlPlane, fleet, names, roundTrip, flood });
+  const scene = { controlPlane, fleet, names, roundTrip, flood };
+  if (options.disturb) await disturb(scene);
+  if (options.restore) await restoreControlPlane(scene);
   const { restarts } = await fleet.tell({});
   console.log(`agents, or parts of them, that ended by themselves: ${restarts}`);
 }

@@ -1,5 +1,11 @@
 /** One app cluster of the fleet: a model of an API server with the real agent, bound to every API, and one claim in each of its namespaces. */
-import { apiServiceBindingCrd, apiServiceBindings, consumerNamespace, kubeconfigKey } from "@klutch/api";
+import {
+  apiServiceBindingCrd,
+  apiServiceBindings,
+  consumerNamespace,
+  kubeconfigKey,
+  releaseCreationsAnnotation,
+} from "@klutch/api";
 import { isAlreadyExists, type KubeClient, systemClock } from "@klutch/kube";
 import {
   conditionsOf,
@@ -51,6 +57,14 @@ export interface FleetCluster {
   edit(size: number): Promise<unknown>;
   /** Resolves to the milliseconds since the epoch at which its CRD of the timed kind first had a field of this name. */
   hasField(name: string): Promise<number>;
+  /** True while a binding holds creations back. */
+  readonly isHolding: boolean;
+  /** The number of its claims of the timed kind. */
+  claims(): Promise<number>;
+  /** Makes a claim that stays; resolves when it has its status. */
+  make(name: string): Promise<void>;
+  /** Allows held creations, from this time on. */
+  release(time: string): Promise<unknown>;
   /** Makes claims one after the other; resolves to the milliseconds until each had its status in the app cluster. */
   probe(count: number): Promise<readonly number[]>;
 }
@@ -74,11 +88,15 @@ export async function startFleetCluster(options: FleetClusterOptions): Promise<F
   const run = (): Promise<void> =>
     keepAgent(model, { name, signal: stop.signal, onRestart: () => restarts++ });
   const ready = new Set<string>();
+  const holding = new Set<string>();
   await startFollowing(client, apiServiceBindings, {
     namespace: consumerNamespace,
     onChange(_kind, object) {
       const binding = object.metadata.name ?? "";
-      const isReady = isTrue(conditionsOf(object), "Ready");
+      const conditions = conditionsOf(object);
+      if (isTrue(conditions, "CreationHeld")) holding.add(binding);
+      else holding.delete(binding);
+      const isReady = isTrue(conditions, "Ready");
       if (isReady === ready.has(binding)) return;
       turnedAt = wallClock();
       if (isReady) ready.add(binding);
@@ -125,6 +143,22 @@ export async function startFleetCluster(options: FleetClusterOptions): Promise<F
       return client.mergePatch<KubeObject>(timedKind.type, ref, { spec: { size } });
     },
     hasField: (field) => waitFor(`the field ${field} in ${name}`, () => fieldsAt.get(field), patience),
+    get isHolding() {
+      return holding.size > 0;
+    },
+    claims: async () => (await client.list(timedKind.type)).items.length,
+    async make(claim) {
+      const ref = { namespace: workNamespace(0), name: claim };
+      const seen = stopwatch.seen(`${ref.namespace}/${ref.name}`, hasStatus);
+      await client.create(timedKind.type, claimOf(timedKind, ref.namespace, ref.name));
+      await within(seen, patience.timeoutMs, `the status of ${name}'s ${claim}`, async () => "");
+    },
+    release: (time) =>
+      client.mergePatch(
+        apiServiceBindings,
+        { namespace: consumerNamespace, name: timedKind.crdName },
+        { metadata: { annotations: { [releaseCreationsAnnotation]: time } } },
+      ),
     async probe(count) {
       const times: number[] = [];
       for (let number = 0; number < count; number++) {

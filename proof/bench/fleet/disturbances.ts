@@ -129,7 +129,7 @@ async function leaveAndComeBack({ controlPlane, fleet, names }: Scene): Promise<
 }
 
 /** Waits for the first claim of each of these app clusters. */
-function arrivals(
+export function arrivals(
   { cluster: { client } }: FleetControlPlane,
   names: readonly string[],
   size: number,

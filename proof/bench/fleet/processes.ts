@@ -16,6 +16,10 @@ interface Order {
   readonly edit?: { readonly names: readonly string[]; readonly size: number };
   /** A field of the timed kind that all app clusters wait for. */
   readonly field?: string;
+  /** A claim to make in each app cluster. */
+  readonly make?: string;
+  /** Time from which on held creations are allowed. */
+  readonly release?: string;
   /** Claims to time in an app cluster, one after the other. */
   readonly probe?: { readonly name: string; readonly count: number };
 }
@@ -30,6 +34,9 @@ interface Seen {
   readonly turnedAt: number;
   readonly restarts: number;
   readonly probes: readonly number[];
+  /** Number of app clusters that hold creations back, and of all claims of the timed kind. */
+  readonly holding: number;
+  readonly claims: number;
   /** Milliseconds since the epoch at which each app cluster had the field that the order names. */
   readonly fieldAt: readonly number[];
 }
@@ -75,6 +82,8 @@ export async function startFleet(server: string, processes: number): Promise<Fle
         turnedAt: Math.max(...seen.map(({ turnedAt }) => turnedAt)),
         restarts: seen.reduce((sum, { restarts }) => sum + restarts, 0),
         probes: [],
+        holding: seen.reduce((sum, { holding }) => sum + holding, 0),
+        claims: seen.reduce((sum, { claims }) => sum + claims, 0),
         fieldAt: seen.flatMap(({ fieldAt }) => fieldAt),
       };
     },
@@ -99,6 +108,8 @@ function obey(): void {
     comeBack = [],
     edit,
     field,
+    make,
+    release,
     probe,
   }: Order): Promise<Seen> => {
     if (server !== undefined) takeWire = startWireLog(server);
@@ -106,6 +117,8 @@ function obey(): void {
     await Promise.all(named(leave).map((cluster) => cluster.stop()));
     if (edit !== undefined) await Promise.all(named(edit.names).map((cluster) => cluster.edit(edit.size)));
     for (const cluster of named(comeBack)) cluster.start();
+    if (make !== undefined) await Promise.all(clusters.map((one) => one.make(make)));
+    if (release !== undefined) await Promise.all(clusters.map((one) => one.release(release)));
     const fieldAt = field === undefined ? [] : await Promise.all(clusters.map((one) => one.hasField(field)));
     const [probed] = probe === undefined ? [] : named([probe.name]);
     const probes = probed === undefined ? [] : await probed.probe(probe?.count ?? 0);
@@ -115,6 +128,8 @@ function obey(): void {
       turnedAt: Math.max(0, ...clusters.map(({ turnedAt }) => turnedAt)),
       restarts: clusters.reduce((sum, one) => sum + one.restarts, 0),
       probes,
+      holding: clusters.filter(({ isHolding }) => isHolding).length,
+      claims: (await Promise.all(clusters.map((one) => one.claims()))).reduce((sum, count) => sum + count, 0),
       fieldAt,
     };
   };

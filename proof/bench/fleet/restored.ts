@@ -1,0 +1,83 @@
+/** The control plane is restored from a backup of its etcd under all agents (designs/0038-restored-control-plane.md). */
+import { cp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { configMaps } from "@klutch/kube-core";
+import { objectOfType, type OwnCluster, waitFor } from "@klutch/kube-testing";
+import { secondsText } from "../harness/statistics.ts";
+import { wallClock } from "../harness/wire-log.ts";
+import { arrivals, type Scene } from "./disturbances.ts";
+import { probePrefix, timedKind } from "./kinds.ts";
+
+/** The backup lacks it. */
+const later = `${probePrefix}later`;
+const size = 7;
+const patience = { timeoutMs: 900_000, intervalMs: 1_000 };
+/** Writes for each app cluster between backup and restore. */
+const writes = 20;
+
+/**
+ * Backs etcd up, lets each app cluster make a claim, restores the backup, and counts what the agents make and delete before and after a person's
+ * word. Throws when an agent makes an object again without it, or a claim is gone.
+ */
+export async function restoreControlPlane({ controlPlane, fleet, names }: Scene): Promise<void> {
+  const { cluster } = controlPlane;
+  const backup = join(cluster.dataDir, "backup");
+  await whileStopped(cluster, (data) => cp(data, backup, { recursive: true }));
+  await fleet.tell({ make: later });
+  await writeMuch(cluster, names.length * writes);
+  await fleet.tell({ edit: { names, size } });
+  await arrivals(controlPlane, names, size);
+  const { claims } = await fleet.tell({});
+  const whole = await upstream(cluster);
+
+  const stoppedAt = wallClock();
+  await whileStopped(cluster, async (data) => {
+    await rm(data, { recursive: true });
+    await cp(backup, data, { recursive: true });
+  });
+  const servesAt = wallClock();
+  const restored = await upstream(cluster);
+  await waitFor(
+    "each app cluster to say that it holds a creation",
+    async () => (await fleet.tell({})).holding === names.length,
+    patience,
+  );
+  const heldAt = wallClock();
+  await arrivals(controlPlane, names, size);
+  const held = await upstream(cluster);
+  const { claims: left } = await fleet.tell({});
+  if (held.later > 0) throw new Error(`${held.later} objects were made again without a person's word`);
+  if (left !== claims) throw new Error(`${claims - left} claims are gone`);
+  await fleet.tell({ release: new Date(wallClock()).toISOString() });
+  const releasedAt = wallClock();
+  await waitFor(
+    "the objects after a person's word",
+    async () => (await upstream(cluster)).later === names.length,
+    patience,
+  );
+  console.log(
+    `control plane restored from a backup: away for ${secondsText(servesAt - stoppedAt)}; upstream objects ${whole.all} before, ${restored.all} in the backup, ${held.all} after; all ${names.length} agents hold their claim ${secondsText(heldAt - servesAt)} later, none made an object, no claim of ${claims} is gone; after a person's word all objects are there in ${secondsText(wallClock() - releasedAt)}`,
+  );
+}
+
+async function whileStopped(cluster: OwnCluster, work: (data: string) => Promise<void>): Promise<void> {
+  await cluster.kill("apiserver");
+  await cluster.kill("etcd");
+  await work(join(cluster.dataDir, "etcd"));
+  await cluster.restart("etcd");
+  await cluster.restart("apiserver");
+}
+
+/** Writes so much that the restored versions are behind, as those of an older backup are. */
+async function writeMuch({ client }: OwnCluster, count: number): Promise<void> {
+  const ref = { namespace: "default", name: "much" };
+  await client.create(configMaps, objectOfType(configMaps, ref, { data: {} }));
+  for (let number = 0; number < count; number++)
+    await client.mergePatch(configMaps, ref, { data: { number: String(number) } });
+}
+
+/** Counts the objects of the timed kind in the control plane, and those that the backup lacks. */
+async function upstream({ client }: OwnCluster): Promise<{ readonly all: number; readonly later: number }> {
+  const { items } = await client.list(timedKind.type);
+  return { all: items.length, later: items.filter(({ metadata }) => metadata.name === later).length };
+}
