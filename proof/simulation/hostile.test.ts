@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { simulateHostile } from "./simulate-hostile.ts";
 
 const from = 1;
-const to = 4;
+const to = 2;
 const flags = "--hostile --keep-exports";
 const runs = [
   ...Array.from({ length: to - from + 1 }, (_, index) => ({ seed: from + index, withExports: true })),
