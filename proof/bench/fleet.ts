@@ -1,10 +1,11 @@
 /**
  * `npm run bench:fleet -- --clusters 10,30,100 --apis 10 --namespaces 5`: what app clusters cost their control plane. A real API server and
  * etcd with fsync, the real backend, and for each app cluster the real agent with its tenant's own credential; the app clusters themselves
- * are models, in `--processes` processes. `--steady` seconds are measured at each size. `--scope Cluster` watches kinds in all namespaces
- * at once. `--disturb` ends with a new schema for all, a tenant that asks for `--flood` watches, lists in loops and writes objects of 1 MB,
- * restarts of backend and API server, and a tenth of the agents gone and back. `--restore` then restores the control plane from a backup.
- * `--gateway` measures all sizes twice: at the API server, and then on fresh servers through the tenant gateway, which is a process too.
+ * are models, in `--processes` processes, and come `--together` at a time. `--steady` seconds are measured at each size. `--scope Cluster`
+ * watches kinds in all namespaces at once. `--disturb` ends with a new schema for all, a tenant that asks for `--flood` watches, lists in
+ * loops and writes objects of 1 MB, restarts of backend and API server, and a tenth of the agents gone and back. `--restore` then restores
+ * the control plane from a backup. `--gateway` measures all sizes twice: at the API server, and then on fresh servers through the tenant
+ * gateway, which is a process too.
  *
  * `--only connect` logs `--clusters` new app clusters in at the same moment, one size after the other and without agents: seconds until they
  * have their rights, and requests for each of them. `--tree <folder>` takes the backend of another checkout. `--only gateway` measures the
@@ -45,6 +46,7 @@ const defaults = {
   apis: 10,
   namespaces: 5,
   processes: 4,
+  together: 200,
   steady: 60,
   probes: 100,
   scope: "Namespaced",
@@ -113,7 +115,8 @@ async function measureSizes(
     });
     const boundAt = performance.now();
     names.push(...fresh.map(({ name }) => name).toSorted());
-    await fleet.start(fresh);
+    for (let at = 0; at < fresh.length; at += options.together)
+      await fleet.start(fresh.slice(at, at + options.together));
     await untilUpstream(controlPlane, names, namespaces);
     const connectedAt = performance.now();
     console.log(
