@@ -199,7 +199,7 @@ async function untilUpstream(
       const there = new Set(items.map(({ metadata }) => metadata.namespace));
       return places.every((place) => there.has(place));
     },
-    { timeoutMs: 900_000, intervalMs: 250 },
+    { timeoutMs: 1_800_000, intervalMs: 1_000 },
   );
 }
 
