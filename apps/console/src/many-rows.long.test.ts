@@ -36,6 +36,9 @@ const scrollThrough = `new Promise((resolve) => {
   requestAnimationFrame(step);
 })`;
 
+/** A bare page is there sooner on a quiet machine. */
+const quietMs = 200;
+
 test("10,000 instances of 500 app clusters open in less than a second and scroll smoothly", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "klutch-console-"));
   await buildConsole(folder);
@@ -50,7 +53,7 @@ test("10,000 instances of 500 app clusters open in less than a second and scroll
     const floor = { tab: await page.context().newPage(), url: bare.url };
     const measured = await measureFirstRows({ tab: page, url: `${server.url}/console/instances` }, floor);
     await floor.tab.close();
-    t.diagnostic(assertQuick(measured, { withinMs: 1_000, timesFloor: 6, quietMs: 200 }));
+    t.diagnostic(assertQuick(measured, { withinMs: 1_000, timesFloor: 6, quietMs }));
     const timer = setInterval(() => {
       server.change({ collection: "instances", upserts: [instanceRow(5, 500)], removed: [] });
     }, 1000);
@@ -61,7 +64,12 @@ test("10,000 instances of 500 app clusters open in less than a second and scroll
     const worst = Math.max(...frames);
     t.diagnostic(`${frames.length} frames, ${mean.toFixed(1)} ms on average, ${worst.toFixed(0)} ms at most`);
     t.diagnostic(`at most ${rows} rows in the document`);
-    assert.ok(mean < 100, `a frame takes ${mean} ms`);
+    // A loaded machine is slower by as much as it is with a bare page.
+    const slowness = Math.max(1, Math.min(...measured.floorMs) / quietMs);
+    assert.ok(
+      mean < 100 * slowness,
+      `a frame takes ${mean} ms, on a machine ${slowness.toFixed(1)} times slower`,
+    );
     assert.ok(rows < 100, `${rows} rows in the document`);
     await page.waitForSelector('[aria-rowindex="10001"]');
     await picture(page, "console-10000-end");
