@@ -17,8 +17,6 @@ import { act, type Ledger } from "./users.ts";
 
 /** Agents record the provider's version every ten minutes. */
 const recordedAfterMs = 750_000;
-const quietLimitMs = 900_000;
-const checkEveryMs = 5_000;
 
 interface Cluster {
   readonly tenant: SimulatedTenant;
@@ -31,12 +29,7 @@ interface Cluster {
 /** Runs one seed to its end. */
 export async function simulateRestored(seed: number): Promise<SimulationResult> {
   const stage = new Stage(seed);
-  try {
-    await new Course(stage).run();
-  } catch (error) {
-    stage.say(`the simulation itself failed: ${error instanceof Error ? error.stack : String(error)}`);
-  }
-  return stage.result();
+  return await stage.run(() => new Course(stage).run());
 }
 
 class Course {
@@ -71,11 +64,10 @@ class Course {
     await clock.advance(1_000);
     const had = this.#clusters.map(({ tenant }) => this.#claimsWithObjects(tenant));
     provider.restore(backup);
-    record("the provider is restored");
     for (const [index, { lost }] of this.#clusters.entries())
-      for (const [place, uid] of had[index] ?? [])
-        if (this.#upstream(place)?.metadata.deletionTimestamp !== undefined || !this.#isUpstream(place))
-          lost.set(place, uid);
+      for (const [place, uid] of had[index] ?? []) if (isGone(this.#upstream(place))) lost.set(place, uid);
+    const lostObjects = this.#clusters.reduce((sum, { lost }) => sum + lost.size, 0);
+    record(`the provider is restored: ${lostObjects} claims have lost their objects`);
     this.#inBackup = new Set(
       simulatedApis.flatMap(({ type }) =>
         objectsOf(provider, type).map(({ metadata }) => placeOf(type, metadata)),
@@ -84,9 +76,9 @@ class Course {
     this.#startActors();
     for (const cluster of killed) this.#startAgent(cluster);
     await this.#work();
-    await this.#untilQuiet("before a person's word", () => this.#problemsOfHold());
+    await this.#stage.untilQuiet("before a person's word", () => this.#problemsOfHold());
     await clock.resolve(this.#allow());
-    await this.#untilQuiet("after a person's word", () => this.#unsynced());
+    await this.#stage.untilQuiet("after a person's word", () => this.#unsynced());
     await this.#stage.end(this.#clusters.flatMap(({ agent }) => (agent === undefined ? [] : [agent])));
     this.#actors.abort(new Error("the simulation ended"));
   }
@@ -223,17 +215,9 @@ class Course {
           { metadata: { annotations } },
         );
   }
+}
 
-  async #untilQuiet(when: string, problems: () => readonly string[]): Promise<void> {
-    const { clock, record, say } = this.#stage;
-    const untilMs = clock.monotonic() + quietLimitMs;
-    let left = problems();
-    while (left.length > 0 && clock.monotonic() < untilMs) {
-      await clock.advance(checkEveryMs);
-      left = problems();
-    }
-    const lost = this.#clusters.reduce((sum, cluster) => sum + cluster.lost.size, 0);
-    record(`${when}: ${left.length} problems, ${lost} claims had lost their objects`);
-    for (const problem of left) say(`convergence ${when}: ${problem}`);
-  }
+/** Tells whether an object is absent, or about to be. */
+function isGone(object: DynamicObject | undefined): boolean {
+  return object === undefined || isDeleting(object);
 }

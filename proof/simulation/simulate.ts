@@ -25,10 +25,8 @@ import { type SimulationResult, Stage } from "./stage.ts";
 import { createClaim, type SimulatedTenant, workNamespaces } from "./tenant.ts";
 import { act, lostDeletes, lostEdits } from "./users.ts";
 
-const quietLimitMs = 900_000;
 /** An agent that comes back waits for a lease (15 s), connections that are silent (90 s), its retries (30 s) and twice for an orphan's grace. */
 const leftBehindLimitMs = 180_000;
-const checkEveryMs = 5_000;
 
 /** Differences between the simulated agents and the shipped ones. */
 export interface SimulationOptions {
@@ -40,13 +38,7 @@ export interface SimulationOptions {
 /** Runs one seed to its end. */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<SimulationResult> {
   const simulation = new Simulation(seed, options);
-  try {
-    await simulation.run();
-  } catch (error) {
-    const text = error instanceof Error ? (error.stack ?? "") : String(error);
-    simulation.stage.say(`the simulation itself failed: ${text}`);
-  }
-  return simulation.stage.result();
+  return await simulation.stage.run(() => simulation.run());
 }
 
 interface Cluster extends Watched {
@@ -92,7 +84,7 @@ class Simulation {
       if (found.some((one) => one.includes(" Orphan: "))) stage.leftBehindMs = clock.monotonic() - healedAt;
       return found;
     };
-    await this.#untilQuiet("after the faults", () => [
+    await stage.untilQuiet("after the faults", () => [
       ...each(({ tenant }) => notReady(tenant, apiServiceBindings, isBound)),
       ...judged(),
       ...each(({ tenant, ledger }) => [...lostEdits(tenant, ledger), ...lostDeletes(tenant, ledger)]),
@@ -101,13 +93,13 @@ class Simulation {
     if (stage.leftBehindMs > leftBehindLimitMs)
       stage.say(`nothing is left behind: something was, for ${stage.leftBehindMs} ms after the last fault`);
     await clock.resolve(this.#deleteEverything());
-    await this.#untilQuiet("after deleting everything", () => [
+    await stage.untilQuiet("after deleting everything", () => [
       ...leftovers("provider", stage.provider),
       ...each(({ tenant }) => leftovers(tenant.name, tenant.consumer)),
     ]);
     this.#monitor.isUnbinding = true;
     await clock.resolve(this.#unbindEverything());
-    await this.#untilQuiet("after unbinding", () =>
+    await stage.untilQuiet("after unbinding", () =>
       each(({ tenant: { name, consumer } }) => [
         ...consumer.objects(apiServiceBindings).map(() => `${name} has a binding that does not go`),
         ...simulatedApis.flatMap(({ type }) =>
@@ -221,18 +213,6 @@ class Simulation {
       if (cluster.agents.length === 0) this.#start(cluster);
     }
     this.stage.record("no more faults");
-  }
-
-  async #untilQuiet(when: string, problems: () => readonly string[]): Promise<void> {
-    const { clock, record, say } = this.stage;
-    const untilMs = clock.monotonic() + quietLimitMs;
-    let left = problems();
-    while (left.length > 0 && clock.monotonic() < untilMs) {
-      await clock.advance(checkEveryMs);
-      left = problems();
-    }
-    record(`${when}: ${left.length} problems`);
-    for (const problem of left) say(`convergence ${when}: ${problem}`);
   }
 
   async #deleteEverything(): Promise<void> {

@@ -39,6 +39,9 @@ export interface StageAgent extends Partial<AgentOptions> {
   readonly judge: (write: AgentWrite) => void;
 }
 
+const quietLimitMs = 900_000;
+const checkEveryMs = 5_000;
+
 /** Virtual milliseconds in which things go wrong. */
 const troubleMs = 60_000;
 
@@ -156,6 +159,30 @@ export class Stage {
       await this.clock.sleep(everyMs);
       check();
     }
+  }
+
+  /** Lets time pass until there are no problems, fifteen minutes at most. Those that are left are broken promises. */
+  async untilQuiet(when: string, problems: () => readonly string[]): Promise<void> {
+    const { clock } = this;
+    const untilMs = clock.monotonic() + quietLimitMs;
+    let left = problems();
+    while (left.length > 0 && clock.monotonic() < untilMs) {
+      await clock.advance(checkEveryMs);
+      left = problems();
+    }
+    this.record(`${when}: ${left.length} problems`);
+    for (const problem of left) this.say(`convergence ${when}: ${problem}`);
+  }
+
+  /** Runs the simulation's course, and returns how it went. A course that throws is a broken promise. */
+  async run(course: () => Promise<void>): Promise<SimulationResult> {
+    try {
+      await course();
+    } catch (error) {
+      const text = error instanceof Error ? (error.stack ?? "") : String(error);
+      this.say(`the simulation itself failed: ${text}`);
+    }
+    return this.result();
   }
 
   /** Ends everything. An agent that ended by itself is a broken promise. */

@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { backendPolicyName, consumerNamespace, releaseRegistry } from "@klutch/api";
-import { conditionsOf, type DynamicObject, isTrue, pods, valueAt } from "@klutch/kube-core";
+import { valueAt } from "@klutch/kube-core";
 import { openNodeNetwork, startNodeCluster, startNodeRegistry, whyUnfit } from "@klutch/nodes";
 import { chartPath, startHelm } from "./testing/helm.ts";
 import { pushImages } from "./testing/images.ts";
+import { listReadyPods } from "./testing/pods.ts";
 import { atHome, minimal } from "./testing/values.ts";
 
 const wait = ["--wait", "--timeout", "180s"];
@@ -31,10 +32,7 @@ test("Pods of both charts become ready and stay so through an upgrade and a roll
   };
   /** Counts the ready Pods, and those of them that have the annotation `a`. */
   const readyPods = async (namespace: string): Promise<readonly [number, number]> => {
-    const { items } = await cluster.client.list<DynamicObject>(pods, { namespace });
-    const ready = items.filter(
-      (pod) => pod.metadata.deletionTimestamp === undefined && isTrue(conditionsOf(pod), "Ready"),
-    );
+    const ready = await listReadyPods(cluster.client, namespace);
     const marked = ready.filter((pod) => valueAt(pod, "metadata", "annotations", "a") !== undefined);
     return [ready.length, marked.length];
   };

@@ -18,17 +18,7 @@ import {
   wantedKonnectorLabel,
 } from "@klutch/api";
 import { formatKubeconfig } from "@klutch/kube";
-import {
-  conditionsOf,
-  deployments,
-  type DynamicObject,
-  isTrue,
-  namespaces,
-  pods,
-  recordsAt,
-  secrets,
-  textAt,
-} from "@klutch/kube-core";
+import { deployments, type DynamicObject, namespaces, recordsAt, secrets, textAt } from "@klutch/kube-core";
 import {
   accountConfig,
   installKinds,
@@ -50,6 +40,7 @@ import {
 } from "@klutch/nodes";
 import { chartPath, startHelm } from "./testing/helm.ts";
 import { pushImages, pushKonnectorOf } from "./testing/images.ts";
+import { listReadyPods } from "./testing/pods.ts";
 import { atHome } from "./testing/values.ts";
 
 const tenant = "cluster-test";
@@ -95,10 +86,8 @@ test("Pods of the konnector run the wanted version, stay when one does not start
     });
   /** Images of the ready Pods. */
   const ready = async (): Promise<readonly (string | undefined)[]> => {
-    const { items } = await client.list<DynamicObject>(pods, { namespace: consumerNamespace });
-    return items
-      .filter((pod) => pod.metadata.deletionTimestamp === undefined && isTrue(conditionsOf(pod), "Ready"))
-      .map((pod) => textAt(recordsAt(pod, "spec", "containers")[0], "image"));
+    const found = await listReadyPods(client, consumerNamespace);
+    return found.map((pod) => textAt(recordsAt(pod, "spec", "containers")[0], "image"));
   };
   const imageOf = (version: string): string => `${releaseRegistry}/${konnectorName}:${version}`;
   const untilRunning = async (version: string): Promise<void> => {

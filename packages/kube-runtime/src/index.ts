@@ -38,6 +38,7 @@ export {
   objectsIn,
 } from "./cache/pool.ts";
 export { ReadYourWritesCache } from "./cache/read-your-writes-cache.ts";
+export { isNewerVersion } from "./cache/resource-version.ts";
 export { type ChangeHandler, Informer, type InformerOptions, type InformerStatus } from "./cache/informer.ts";
 export {
   ClusterConnection,

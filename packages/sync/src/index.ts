@@ -21,7 +21,7 @@ export { isFresh } from "./status-conditions.ts";
 export * from "./status-projection.ts";
 export * from "./status-view.ts";
 export { deletionHeldReason } from "./held-deletion.ts";
-export { creationHeldReason, type HeldCreations } from "./held-creation.ts";
+export { creationHeldReason, type HeldCreations, releasesCreation } from "./held-creation.ts";
 export * from "./taken-secret.ts";
 export * from "./unbind.ts";
 export * from "./waiting.ts";

@@ -119,6 +119,14 @@ export async function startFleetCluster(options: FleetClusterOptions): Promise<F
     );
   await waitFor(`the bindings of ${name} to be Ready`, () => ready.size === apis, patience);
   const stopwatch = await startStopwatch(client, timedKind.type);
+  /** Makes a claim; resolves to the milliseconds until it had its status. */
+  const make = async (claim: string, limitMs: number): Promise<number> => {
+    const seen = stopwatch.seen(`${workNamespace(0)}/${claim}`, hasStatus);
+    const startedAt = performance.now();
+    await client.create(timedKind.type, claimOf(timedKind, workNamespace(0), claim));
+    const at = await within(seen, limitMs, `the status of ${name}'s ${claim}`, async () => "");
+    return at - startedAt;
+  };
   return {
     name,
     get restarts() {
@@ -147,12 +155,7 @@ export async function startFleetCluster(options: FleetClusterOptions): Promise<F
       return holding.size > 0;
     },
     claims: async () => (await client.list(timedKind.type)).items.length,
-    async make(claim) {
-      const ref = { namespace: workNamespace(0), name: claim };
-      const seen = stopwatch.seen(`${ref.namespace}/${ref.name}`, hasStatus);
-      await client.create(timedKind.type, claimOf(timedKind, ref.namespace, ref.name));
-      await within(seen, patience.timeoutMs, `the status of ${name}'s ${claim}`, async () => "");
-    },
+    make: async (claim) => void (await make(claim, patience.timeoutMs)),
     release: (time) =>
       client.mergePatch(
         apiServiceBindings,
@@ -163,11 +166,7 @@ export async function startFleetCluster(options: FleetClusterOptions): Promise<F
       const times: number[] = [];
       for (let number = 0; number < count; number++) {
         const ref = { namespace: workNamespace(0), name: `${probePrefix}${probes++}` };
-        const seen = stopwatch.seen(`${ref.namespace}/${ref.name}`, hasStatus);
-        const startedAt = performance.now();
-        await client.create(timedKind.type, claimOf(timedKind, ref.namespace, ref.name));
-        const at = await within(seen, probeLimitMs, `the status of ${name}'s ${ref.name}`, async () => "");
-        times.push(at - startedAt);
+        times.push(await make(ref.name, probeLimitMs));
         const gone = stopwatch.gone(`${ref.namespace}/${ref.name}`);
         await client.delete(timedKind.type, ref);
         await within(gone, probeLimitMs, `the end of ${name}'s ${ref.name}`, async () => "");

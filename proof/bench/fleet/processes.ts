@@ -18,6 +18,8 @@ interface Order {
   readonly field?: string;
   /** A claim to make in each app cluster. */
   readonly make?: string;
+  /** Counts claims, too. */
+  readonly count?: boolean;
   /** Time from which on held creations are allowed. */
   readonly release?: string;
   /** Claims to time in an app cluster, one after the other. */
@@ -34,8 +36,9 @@ interface Seen {
   readonly turnedAt: number;
   readonly restarts: number;
   readonly probes: readonly number[];
-  /** Number of app clusters that hold creations back, and of all claims of the timed kind. */
+  /** Number of app clusters that hold creations back. */
   readonly holding: number;
+  /** Number of claims of the timed kind; 0 unless the order counts them. */
   readonly claims: number;
   /** Milliseconds since the epoch at which each app cluster had the field that the order names. */
   readonly fieldAt: readonly number[];
@@ -110,6 +113,7 @@ function obey(): void {
     field,
     make,
     release,
+    count = false,
     probe,
   }: Order): Promise<Seen> => {
     if (server !== undefined) takeWire = startWireLog(server);
@@ -120,6 +124,7 @@ function obey(): void {
     if (make !== undefined) await Promise.all(clusters.map((one) => one.make(make)));
     if (release !== undefined) await Promise.all(clusters.map((one) => one.release(release)));
     const fieldAt = field === undefined ? [] : await Promise.all(clusters.map((one) => one.hasField(field)));
+    const claims = count ? await Promise.all(clusters.map((one) => one.claims())) : [];
     const [probed] = probe === undefined ? [] : named([probe.name]);
     const probes = probed === undefined ? [] : await probed.probe(probe?.count ?? 0);
     return {
@@ -129,7 +134,7 @@ function obey(): void {
       restarts: clusters.reduce((sum, one) => sum + one.restarts, 0),
       probes,
       holding: clusters.filter(({ isHolding }) => isHolding).length,
-      claims: (await Promise.all(clusters.map((one) => one.claims()))).reduce((sum, count) => sum + count, 0),
+      claims: claims.reduce((sum, one) => sum + one, 0),
       fieldAt,
     };
   };

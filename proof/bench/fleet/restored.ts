@@ -1,8 +1,5 @@
 /** The control plane is restored from a backup of its etcd under all agents (designs/0038-restored-control-plane.md). */
-import { cp, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { configMaps } from "@klutch/kube-core";
-import { objectOfType, type OwnCluster, waitFor } from "@klutch/kube-testing";
+import { backUpEtcd, outrunBackup, type OwnCluster, restoreEtcd, waitFor } from "@klutch/kube-testing";
 import { secondsText } from "../harness/statistics.ts";
 import { wallClock } from "../harness/wire-log.ts";
 import { arrivals, type Scene } from "./disturbances.ts";
@@ -21,20 +18,16 @@ const writes = 20;
  */
 export async function restoreControlPlane({ controlPlane, fleet, names }: Scene): Promise<void> {
   const { cluster } = controlPlane;
-  const backup = join(cluster.dataDir, "backup");
-  await whileStopped(cluster, (data) => cp(data, backup, { recursive: true }));
+  await backUpEtcd(cluster);
   await fleet.tell({ make: later });
-  await writeMuch(cluster, names.length * writes);
+  await outrunBackup(cluster.client, names.length * writes);
   await fleet.tell({ edit: { names, size } });
   await arrivals(controlPlane, names, size);
-  const { claims } = await fleet.tell({});
+  const { claims } = await fleet.tell({ count: true });
   const whole = await upstream(cluster);
 
   const stoppedAt = wallClock();
-  await whileStopped(cluster, async (data) => {
-    await rm(data, { recursive: true });
-    await cp(backup, data, { recursive: true });
-  });
+  await restoreEtcd(cluster);
   const servesAt = wallClock();
   const restored = await upstream(cluster);
   await waitFor(
@@ -45,7 +38,7 @@ export async function restoreControlPlane({ controlPlane, fleet, names }: Scene)
   const heldAt = wallClock();
   await arrivals(controlPlane, names, size);
   const held = await upstream(cluster);
-  const { claims: left } = await fleet.tell({});
+  const { claims: left } = await fleet.tell({ count: true });
   if (held.later > 0) throw new Error(`${held.later} objects were made again without a person's word`);
   if (left !== claims) throw new Error(`${claims - left} claims are gone`);
   await fleet.tell({ release: new Date(wallClock()).toISOString() });
@@ -58,22 +51,6 @@ export async function restoreControlPlane({ controlPlane, fleet, names }: Scene)
   console.log(
     `control plane restored from a backup: away for ${secondsText(servesAt - stoppedAt)}; upstream objects ${whole.all} before, ${restored.all} in the backup, ${held.all} after; all ${names.length} agents hold their claim ${secondsText(heldAt - servesAt)} later, none made an object, no claim of ${claims} is gone; after a person's word all objects are there in ${secondsText(wallClock() - releasedAt)}`,
   );
-}
-
-async function whileStopped(cluster: OwnCluster, work: (data: string) => Promise<void>): Promise<void> {
-  await cluster.kill("apiserver");
-  await cluster.kill("etcd");
-  await work(join(cluster.dataDir, "etcd"));
-  await cluster.restart("etcd");
-  await cluster.restart("apiserver");
-}
-
-/** Writes so much that the restored versions are behind, as those of an older backup are. */
-async function writeMuch({ client }: OwnCluster, count: number): Promise<void> {
-  const ref = { namespace: "default", name: "much" };
-  await client.create(configMaps, objectOfType(configMaps, ref, { data: {} }));
-  for (let number = 0; number < count; number++)
-    await client.mergePatch(configMaps, ref, { data: { number: String(number) } });
 }
 
 /** Counts the objects of the timed kind in the control plane, and those that the backup lacks. */

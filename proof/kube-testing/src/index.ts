@@ -9,6 +9,7 @@ export { type OwnCluster, startCluster, type TestCluster } from "./cluster.ts";
 export { leaseCluster, type LeaseOptions } from "./pool/lease.ts";
 export { ClusterPool } from "./pool/pool.ts";
 export { chosenKubernetes, kubernetesVariable, poolVariable } from "./environment.ts";
+export { backUpEtcd, outrunBackup, restoreEtcd } from "./etcd-backup.ts";
 export { askEtcd, etcdAddress, etcdArguments } from "./etcd.ts";
 export { type EffectFault, effectFaults, Effects, withEffects } from "./effects.ts";
 export { type FakeAnswers, fakeClient } from "./fake-client.ts";

@@ -3,12 +3,10 @@
  * claim whose object the backup lacks waits for a person (designs/0038-restored-control-plane.md).
  */
 import assert from "node:assert/strict";
-import { cp, rm } from "node:fs/promises";
-import { join } from "node:path";
 import { after, test } from "node:test";
 import { apiServiceBindings, consumerNamespace, releaseCreationsAnnotation } from "@klutch/api";
-import { conditionsOf, configMaps, type DynamicObject, findCondition, recordAt } from "@klutch/kube-core";
-import { startCluster, waitFor } from "@klutch/kube-testing";
+import { conditionsOf, type DynamicObject, findCondition, recordAt } from "@klutch/kube-core";
+import { backUpEtcd, outrunBackup, restoreEtcd, startCluster, waitFor } from "@klutch/kube-testing";
 import { bindApi, startAppCluster, startKonnector, testApi } from "../testing/fixture.ts";
 import { pairOf, serviceNamespace } from "../testing/pair.ts";
 import {
@@ -43,15 +41,6 @@ async function untilSize(name: string, size: number): Promise<void> {
   await waitFor(`${name} to have the size ${size} upstream`, isSo, { timeoutMs: 240_000 });
 }
 
-/** Copies etcd's data to another folder or back, while no server runs. */
-async function whileStopped(work: (data: string, backup: string) => Promise<void>): Promise<void> {
-  await provider.kill("apiserver");
-  await provider.kill("etcd");
-  await work(join(provider.dataDir, "etcd"), join(provider.dataDir, "backup"));
-  await provider.restart("etcd");
-  await provider.restart("apiserver");
-}
-
 /** Writes the status of an upstream object, and waits until its claim shows it. */
 async function report(name: string, phase: string): Promise<void> {
   const upstream = { namespace: serviceNamespace, name };
@@ -66,23 +55,6 @@ async function createReported(name: string): Promise<void> {
   await report(name, "Made");
 }
 
-/**
- * Writes more to the control plane than its start after the restore does, so that the restored versions are behind, and then to the API, whose
- * cache would learn of the other writes with the next bookmark only.
- */
-async function writeMuch(): Promise<void> {
-  const about = { namespace: "default", name: "much" };
-  await provider.client.create(configMaps, {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: about,
-    data: {},
-  });
-  for (let count = 0; count < 500; count++)
-    await provider.client.mergePatch(configMaps, about, { data: { count: String(count) } });
-  await report("kept", "Old");
-}
-
 async function claimUids(): Promise<ReadonlyMap<string | undefined, string | undefined>> {
   const { items } = await consumer.client.list<DynamicObject>(type, { namespace: "app" });
   return new Map(items.map(({ metadata }) => [metadata.name, metadata.uid]));
@@ -95,22 +67,21 @@ test("after a restore, edits go up again, deletions are carried out again, and n
   await untilReady(apiName);
   for (const name of ["kept", "edited", "deleted"]) await createReported(name);
   const upstream = await onProvider(type, "kept");
-  await whileStopped((data, backup) => cp(data, backup, { recursive: true }));
+  await backUpEtcd(provider);
 
   await createReported("later");
   await consumer.client.mergePatch(type, ref("edited"), { spec: { size: 2 } });
   await untilSize("edited", 2);
   await consumer.client.delete(type, ref("deleted"));
   await waitFor("the deletion", async () => (await onConsumer(type, "deleted")) === undefined);
-  await writeMuch();
+  await outrunBackup(provider.client, 500);
+  // The API's cache would learn of the other writes with the next bookmark only.
+  await report("kept", "Old");
   for (const [name, uid] of await claimUids()) uids.set(name, uid);
   assert.deepEqual([...uids.keys()], ["edited", "kept", "later"]);
   const before = konnector.writes.length;
 
-  await whileStopped(async (data, backup) => {
-    await rm(data, { recursive: true });
-    await cp(backup, data, { recursive: true });
-  });
+  await restoreEtcd(provider);
   await untilSize("edited", 2);
   await waitFor("the deletion to be carried out again", async () => {
     return (await onProvider(type, "deleted")) === undefined;

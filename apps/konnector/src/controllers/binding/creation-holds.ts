@@ -1,7 +1,8 @@
 /** The creation holds of the bound APIs: their condition `CreationHeld` on the bindings, and the versions that the bindings remember. */
-import { providerVersionAnnotation, releaseCreationsAnnotation } from "@klutch/api";
+import { providerVersionAnnotation } from "@klutch/api";
 import { isForbidden, isNotFound } from "@klutch/kube";
 import { alarmCondition, type DynamicObject, findCondition, keyOf, refOf } from "@klutch/kube-core";
+import { releasesCreation } from "@klutch/sync";
 import type { BindingCluster, RuntimeDependencies } from "../../clusters.ts";
 import { asBinding } from "../../decode.ts";
 import type { BindingStatus } from "../binding-status/binding-status.ts";
@@ -48,11 +49,9 @@ export class CreationHolds {
     const { name = "", annotations = {} } = binding.metadata;
     const hold = this.holdOf(name, keyOf(binding));
     const condition = findCondition(asBinding(binding).status?.conditions, "CreationHeld");
-    const released = Date.parse(annotations[releaseCreationsAnnotation] ?? "");
     const since = hold.held?.since ?? Date.parse(condition?.lastTransitionTime ?? "");
-    const isReleased = released >= Math.floor(since / 1000) * 1000;
     const isHeld = hold.held !== undefined || condition?.status === "True";
-    if (isHeld && isReleased) {
+    if (isHeld && releasesCreation(binding, since)) {
       hold.release();
       return true;
     }

@@ -7,6 +7,7 @@
  * A provider that lies about a restore makes claims wait that have no object, and nothing else. One that hides a restore is not noticed.
  */
 import type { Clock } from "@klutch/kube";
+import { isNewerVersion } from "@klutch/kube-runtime";
 import type { HeldCreations } from "@klutch/sync";
 
 /** Options of a hold. */
@@ -101,8 +102,7 @@ export class CreationHold {
 
 /** Returns true if both are numbers (KEP-5504), and the first is smaller. */
 export function isBehind(version: string | undefined, other: string | undefined): boolean {
-  if (!isNumber(version) || !isNumber(other)) return false;
-  return version.length === other.length ? version < other : version.length < other.length;
+  return isNumber(version) && isNumber(other) && isNewerVersion(other, version);
 }
 
 function isLeap(from: string | undefined, to: string): boolean {

@@ -94,9 +94,7 @@ export class MultiNamespaceInformer<T extends Cached> implements AsyncDisposable
 
   /** Tells the versions that the caches have reached, bookmarks included. */
   noteVersions(): void {
-    const { versions } = this.#options;
-    for (const { handle, restores } of this.#parts.values())
-      if (restores === versions?.restores) versions.saw(handle.cache.informer.status().resourceVersion);
+    for (const part of this.#parts.values()) this.#note(part);
   }
 
   /** Remembers what a write of ours answered. */
@@ -190,10 +188,15 @@ export class MultiNamespaceInformer<T extends Cached> implements AsyncDisposable
     return part;
   }
 
+  #note({ handle, restores }: Part<T>): void {
+    const { versions } = this.#options;
+    if (restores === versions?.restores) versions.saw(handle.cache.informer.status().resourceVersion);
+  }
+
   #close(key: string): void {
     const part = this.#parts.get(key);
     if (part === undefined) return;
-    this.noteVersions();
+    this.#note(part);
     this.#parts.delete(key);
     part.subscription[Symbol.dispose]();
     const closed = Promise.resolve(part.handle[Symbol.asyncDispose]()).catch((error: unknown) =>
