@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { simulateHostile } from "./simulate-hostile.ts";
 
-const from = 1;
-const to = 2;
 const flags = "--hostile --keep-exports";
 const runs = [
-  ...Array.from({ length: to - from + 1 }, (_, index) => ({ seed: from + index, withExports: true })),
+  { seed: 1, withExports: true },
   /** A creation whose answer was lost took no place, so one copy too many was made. */
   { seed: 1101, withExports: false },
   /** The second try of such a creation was refused because the copy was there, and its place was given away. */

@@ -6,7 +6,7 @@ import type { Distort } from "./agent.ts";
 import { simulateHostile } from "./simulate-hostile.ts";
 import { forgedReason } from "./taken-over.ts";
 
-for (const seed of [1, 2, 3]) {
+for (const seed of [1, 2]) {
   test(`seed ${seed}: beside an agent in foreign hands, healthy agents let nothing cross that no person accepted`, async () => {
     const { broken } = await simulateHostile(seed, { takenOver: true });
     assert.deepEqual(broken, [], `replay with: npm run faults -- --taken-over --seed ${seed} --story`);
