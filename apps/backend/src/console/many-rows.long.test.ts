@@ -144,11 +144,14 @@ async function measure(
   }
 }
 
+// Before the test, whose time limit is for what it measures.
+const holder = await start("holder", "--max-clusters-per-user=1000");
+const began = performance.now();
+const spaces = await seed();
+const seededMs = performance.now() - began;
+
 test("10,000 claims of 500 app clusters open in less than a second from a real backend", async (t) => {
-  const holder = await start("holder", "--max-clusters-per-user=1000");
-  const began = performance.now();
-  const spaces = await seed();
-  t.diagnostic(`seeded in ${((performance.now() - began) / 1000).toFixed(0)} s`);
+  t.diagnostic(`seeded in ${(seededMs / 1000).toFixed(0)} s`);
   const person = addressOf("operator");
   for (const type of [clusterBindings, apiServiceExportTemplates, databases])
     await allowPeople(client, `sees-${type.plural}`, ruleOn(type, ["list"]), [["User", `oidc:${person}`]]);
