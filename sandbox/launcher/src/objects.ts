@@ -65,13 +65,13 @@ export function conditionOf(object: core.DynamicObject | undefined, type: string
   return core.findCondition(core.conditionsOf(object), type)?.status;
 }
 
-/** Waits until each condition is True; the error shows the object's status. */
+/** Waits until each condition is True; the error shows the object's status. The usual limit leaves a loaded machine its time. */
 export async function waitForConditions(
   client: KubeClient,
   type: core.ResourceType,
   ref: core.ObjectRef,
   conditions: readonly string[],
-  timeoutMs = 120_000,
+  timeoutMs = 300_000,
 ): Promise<core.DynamicObject> {
   let last: core.DynamicObject | undefined;
   const met = async (): Promise<core.DynamicObject | undefined> => {

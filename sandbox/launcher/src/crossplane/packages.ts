@@ -61,7 +61,7 @@ export async function packagesHealthy(context: SandboxContext, registry: api.Reg
   const { client } = context.clusters.controlPlane;
   for (const { kind, name } of services.packagesOf(context.generations, registry)) {
     const type = api.packageType(kind, `${kind.toLowerCase()}s`);
-    await waitForConditions(client, type, { name }, ["Installed", "Healthy"], 180_000);
+    await waitForConditions(client, type, { name }, ["Installed", "Healthy"]);
     context.progress.say(`${kind} ${name} is Installed and Healthy`);
   }
   for (const generation of context.generations) {
