@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test, type TestContext } from "node:test";
-import { serviceInstances } from "@klutch/api";
+import { readyWordsCondition, serviceInstances } from "@klutch/api";
 import { type DynamicObject, isRecord, listAt, numberAt, type ResourceType, textAt } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 import { backups, compositeOf, instances, nano, restores } from "../claim-kinds.ts";
@@ -21,10 +21,12 @@ await sandbox.bind(...kinds.map(({ plural }) => plural));
 const appA = await sandbox.client("app-a");
 const controlPlane = await sandbox.client("control-plane");
 const histories = new Map<ResourceType, History>();
+const composites = new Map<ResourceType, History>();
 for (const type of kinds) {
   // A kind that was just made cannot be watched in its first moment.
   const record = (): Promise<History> => recordHistory(appA, type, namespace);
   histories.set(type, stack.use(await waitFor(`a watch of ${type.plural}`, record)));
+  composites.set(type, stack.use(await recordHistory(controlPlane, compositeOf(type))));
 }
 
 interface Said {
@@ -109,6 +111,34 @@ function assertTrue({ claim, kstatus, argo, flux }: Judged): void {
   }
 }
 
+/**
+ * Returns how often Crossplane set the claim's composite back to words that it had replaced: a reconcile under load may begin with an old reading
+ * and writes its conditions, which the next write puts right (docs/known-limits.md). Claims show that, too.
+ */
+function setBacks(type: ResourceType, name: string): number {
+  const states = (composites.get(type)?.where(() => true) ?? []).filter(
+    ({ spec }) => textAt(spec, "claimRef", "name") === name,
+  );
+  const words = states.map(({ status }) =>
+    JSON.stringify(listAt(status, "conditions").find((one) => textAt(one, "type") === readyWordsCondition)),
+  );
+  return words.filter((word, index) => word !== words[index - 1] && words.slice(0, index).includes(word))
+    .length;
+}
+
+/** Asserts what a tool reports of a claim, but for steps that it repeats because Crossplane set the claim's composite back. */
+function assertSteps(
+  found: readonly string[],
+  wanted: readonly [waiting: string, done: string],
+  mayRepeat: number,
+): void {
+  const repeats = Array.from({ length: mayRepeat + 1 }, (_, index) =>
+    Array.from({ length: index + 1 }, () => wanted).flat(),
+  );
+  const same = repeats.find(({ length }) => length === found.length);
+  assert.deepEqual(found, same ?? wanted);
+}
+
 /** Returns the answers of one tool, each step once. */
 function steps(all: readonly Judged[], tool: keyof Verdicts, generation?: number): readonly string[] {
   const words = all
@@ -180,10 +210,11 @@ test("at each step of a living instance kstatus, Argo CD and Flux report the tru
   await isRefused("judged");
   await deleted(instances, "judged");
   const all = await judged(t, instances, "judged");
+  const back = setBacks(instances, "judged");
   for (const generation of [1, 2]) {
-    assert.deepEqual(steps(all, "kstatus", generation), ["InProgress", "Current"]);
-    assert.deepEqual(steps(all, "argo", generation), ["Progressing", "Healthy"]);
-    assert.deepEqual(steps(all, "flux", generation), ["InProgress", "Current"]);
+    assertSteps(steps(all, "kstatus", generation), ["InProgress", "Current"], back);
+    assertSteps(steps(all, "argo", generation), ["Progressing", "Healthy"], back);
+    assertSteps(steps(all, "flux", generation), ["InProgress", "Current"], back);
   }
   assertRefusalSaid(all);
   assert.equal(steps(all, "kstatus").at(-1), "Terminating");
@@ -217,9 +248,10 @@ test("a backup and a restore are healthy when they are done, and not before; no 
     [restores, "again"],
   ] as const) {
     const all = await judged(t, type, name);
-    assert.deepEqual(steps(all, "kstatus"), ["InProgress", "Current"]);
-    assert.deepEqual(steps(all, "argo"), ["Progressing", "Healthy"]);
-    assert.deepEqual(steps(all, "flux"), ["InProgress", "Current"]);
+    const back = setBacks(type, name);
+    assertSteps(steps(all, "kstatus"), ["InProgress", "Current"], back);
+    assertSteps(steps(all, "argo"), ["Progressing", "Healthy"], back);
+    assertSteps(steps(all, "flux"), ["InProgress", "Current"], back);
   }
   await deleted(restores, "again");
   await deleted(backups, "nightly");
