@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { reservePort } from "@klutch/engines";
 import { openState } from "./state.ts";
 
 const root = await mkdtemp(join(tmpdir(), "klutch-state-"));
@@ -81,4 +82,13 @@ test("a kept port that another program has taken is named", async () => {
     new RegExp(`another program uses port ${ports.dex} \\(dex\\) on loopback; stop it`),
   );
   squatter.close();
+});
+
+test("no other program is given a port while the sandbox runs, also before its server listens", async () => {
+  const stack = new AsyncDisposableStack();
+  const { ports } = await openState(join(root, "held"), false, stack);
+  for (const port of Object.values(ports)) assert.equal(await reservePort(port), undefined, String(port));
+  await stack.disposeAsync();
+  await using reserved = await reservePort(ports.providerProbe);
+  assert.deepEqual(reserved?.ports, [ports.providerProbe]);
 });

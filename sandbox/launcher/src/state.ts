@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isPortFree, removeDataHome, reservePorts, tryFileLock } from "@klutch/engines";
+import { removeDataHome, reservePort, reservePorts, tryFileLock } from "@klutch/engines";
 import { isRecord, textAt, valueAt } from "@klutch/kube-core";
 import { waitFor } from "@klutch/kube-testing";
 
@@ -67,7 +67,7 @@ export async function openState(folder: string, reset: boolean, stack: AsyncDisp
   const fresh = join(folder, `${stateFile}.new`);
   await writeFile(fresh, JSON.stringify({ ports, secrets }, undefined, 2), { mode: 0o600 });
   await rename(fresh, join(folder, stateFile));
-  await requireFreePorts(ports);
+  stack.use(await takePorts(ports));
   return { folder, ports, secrets, isKept: kept !== undefined };
 }
 
@@ -135,16 +135,23 @@ export function completeSecrets(kept?: unknown): SandboxSecrets {
   };
 }
 
-async function requireFreePorts(ports: Ports): Promise<void> {
-  let taken: readonly string[] = [];
-  const areFree = async (): Promise<boolean> => {
-    const free = await Promise.all(portNames.map((name) => isPortFree(ports[name])));
-    taken = portNames.flatMap((name, index) => (free[index] === true ? [] : [`${ports[name]} (${name})`]));
-    return taken.length === 0;
+/** Keeps the ports from other sandboxes and tests until the result is disposed: most servers begin to listen a minute later. */
+async function takePorts(ports: Ports): Promise<AsyncDisposable> {
+  await using taken = new AsyncDisposableStack();
+  let missing: readonly (typeof portNames)[number][] = portNames;
+  const areTaken = async (): Promise<boolean> => {
+    const tries = await Promise.all(
+      missing.map(async (name) => [name, await reservePort(ports[name])] as const),
+    );
+    for (const [, reserved] of tries) if (reserved !== undefined) taken.use(reserved);
+    missing = tries.flatMap(([name, reserved]) => (reserved === undefined ? [name] : []));
+    return missing.length === 0;
   };
   const options = { timeoutMs: portsFreeWithinMs };
-  await waitFor("the sandbox's ports to be free", areFree, options).catch((cause: unknown) => {
-    const problem = `another program uses port ${taken.join(", ")} on loopback`;
+  await waitFor("the sandbox's ports to be free", areTaken, options).catch((cause: unknown) => {
+    const uses = missing.map((name) => `${ports[name]} (${name})`).join(", ");
+    const problem = `another program uses port ${uses} on loopback`;
     throw new Error(`${problem}; stop it, or choose new ports with --reset`, { cause });
   });
+  return taken.move();
 }
