@@ -1,9 +1,10 @@
 /** Lives of bindings with rotations, and faults at their effects. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type EffectFault, effectFaults } from "@klutch/kube-testing";
+import type { EffectFault } from "@klutch/kube-testing";
 import fc from "fast-check";
 import { BindingFixture } from "./binding-fixture.ts";
+import { faultPlans, type FaultsAt } from "./fault-plans.ts";
 import { bothScopes, type TestKinds } from "./kinds.ts";
 
 /** Virtual time in which everything must be settled, retries and polls included. */
@@ -68,9 +69,6 @@ const cases = bothScopes.flatMap((scope, index) =>
   kinds.slice(0, index === 0 ? undefined : 1).map((kind) => [scope, ...kind] as const),
 );
 
-/** The faults that an effect gets, one life each, by its index in the undisturbed life. `isFirst`: the first broker and scope. */
-export type FaultsAt = (index: number, isFirst: boolean) => readonly EffectFault[];
-
 /** Registers the tests of each broker and scope; `runs` is the number of random plans of each. */
 export async function testRotations(faultsAt: FaultsAt, runs: number): Promise<void> {
   // Before any test: two fixtures at once wait for each other at each step of their clocks.
@@ -101,12 +99,9 @@ export async function testRotations(faultsAt: FaultsAt, runs: number): Promise<v
     });
 
     void test(`${scope.title}: a broker that binds ${how}: many faults in any order leave nothing and break no login`, async () => {
-      const step = fc.integer({ min: 1, max: 50 }).map(String);
-      const plan = fc.dictionary(step, fc.constantFrom(...effectFaults), { maxKeys: 12 });
       await fc.assert(
-        fc.asyncProperty(plan, async (steps) => {
-          const entries = Object.entries(steps).map(([step, fault]) => [Number(step), fault] as const);
-          await liveWith(new Map(entries), kind, scope);
+        fc.asyncProperty(faultPlans(50), async (plan) => {
+          await liveWith(plan, kind, scope);
         }),
         { numRuns: runs },
       );

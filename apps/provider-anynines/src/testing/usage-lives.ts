@@ -1,6 +1,6 @@
 /** Random lives of instances, whose sums in the ledger must be those of the broker's own list. */
 import assert from "node:assert/strict";
-import type { TestContext } from "node:test";
+import { test, type TestContext } from "node:test";
 import { serviceInstances, type UsageLedger } from "@klutch/api";
 import { type EffectFault, effectFaults, seededRandom } from "@klutch/kube-testing";
 import { naivePlanName, naivePlans } from "./naive-broker.ts";
@@ -10,7 +10,7 @@ const hour = 3_600_000;
 const namespaces = ["klutch-a-team", "klutch-b-team", "klutch-b-other"];
 
 /** Seconds by `namespace month plan`. */
-export type Sums = ReadonlyMap<string, number>;
+type Sums = ReadonlyMap<string, number>;
 
 function sumsOf(entries: Iterable<readonly [key: string, seconds: number]>): Sums {
   const sums = new Map<string, number>();
@@ -39,8 +39,7 @@ function naiveSums({ broker }: UsageProvider): Sums {
   );
 }
 
-/** The number of instances that live, and the faults that they meet. */
-export interface Lives {
+interface Lives {
   readonly seed: number;
   readonly count: number;
   /** Share of the effects that have a fault. */
@@ -51,7 +50,7 @@ export interface Lives {
  * Lets instances live random lives, and fails if the ledger does not say of each plan how long the broker had instances of it. The wall clock
  * shows whole hours, so that broker and provider see the same times however long a retry takes. `lives`: instances that the broker had.
  */
-export async function live(
+async function live(
   t: TestContext,
   { seed, count, faults }: Lives,
 ): Promise<UsageProvider & { lives: number }> {
@@ -94,6 +93,23 @@ export async function live(
   return { ...fixture, lives: new Set(used).size };
 }
 
-/** Instances whose end the ledgers know. */
-export const endedIn = (ledgers: readonly UsageLedger[]): number =>
+const endedIn = (ledgers: readonly UsageLedger[]): number =>
   ledgers.flatMap(({ spec }) => spec.rows).reduce((sum, { ended }) => sum + ended, 0);
+
+/** Registers the test of `count` lives without faults, and one of fewer lives with faults for each seed. */
+export function testLives(count: number, faultySeeds: readonly number[]): void {
+  void test(`after ${count} random lives the ledger has the sums of the broker's own list`, async (t) => {
+    const { ledgers, lives } = await live(t, { seed: 1, count, faults: 0 });
+    const all = await ledgers();
+    assert.ok(lives > 0.8 * count, String(lives));
+    assert.equal(endedIn(all), lives);
+    assert.deepEqual(new Set(all.map(({ spec }) => spec.year)), new Set([2026, 2027]));
+  });
+
+  for (const seed of faultySeeds) {
+    void test(`so it does with crashes, refusals and lost answers at every tenth write or call (seed ${seed})`, async (t) => {
+      const { ledgers, lives } = await live(t, { seed, count: 80, faults: 0.1 });
+      assert.equal(endedIn(await ledgers()), lives);
+    });
+  }
+}

@@ -3,26 +3,13 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { serviceInstances, usageAnnotation } from "@klutch/api";
 import { provisionAnewAnnotation } from "../operations/loss.ts";
-import { endedIn, ledgerSums, live } from "../testing/usage-lives.ts";
+import { ledgerSums, testLives } from "../testing/usage-lives.ts";
 import { startUsageProvider, usedInstance } from "../testing/usage-provider.ts";
 
 const hour = 3_600_000;
 const minute = 60_000;
 
-test("after random lives the ledger has the sums of the broker's own list", async (t) => {
-  const { ledgers, lives } = await live(t, { seed: 1, count: 100, faults: 0 });
-  const all = await ledgers();
-  assert.ok(lives > 80, String(lives));
-  assert.equal(endedIn(all), lives);
-  assert.deepEqual(new Set(all.map(({ spec }) => spec.year)), new Set([2026, 2027]));
-});
-
-for (const seed of [2, 3]) {
-  test(`so it does with crashes, refusals and lost answers at every tenth write or call (seed ${seed})`, async (t) => {
-    const { ledgers, lives } = await live(t, { seed, count: 80, faults: 0.1 });
-    assert.equal(endedIn(await ledgers()), lives);
-  });
-}
+testLives(100, [2, 3]);
 
 /** An instance that lives from 1 January on. */
 async function one(

@@ -1,4 +1,4 @@
-import { effectFaults } from "@klutch/kube-testing";
+import { everyFault } from "../../testing/fault-plans.ts";
 import { testRotations } from "../../testing/rotation-lives.ts";
 
-await testRotations(() => effectFaults, 50);
+await testRotations(everyFault, 50);
