@@ -62,12 +62,11 @@ export async function openState(folder: string, reset: boolean, stack: AsyncDisp
   stack.use(lock);
   if (reset) await empty(folder);
   const kept = await readKept(join(folder, stateFile));
-  const ports = await completePorts(kept?.["ports"]);
+  const ports = await takePorts(kept?.["ports"], stack);
   const secrets = completeSecrets(kept?.["secrets"]);
   const fresh = join(folder, `${stateFile}.new`);
   await writeFile(fresh, JSON.stringify({ ports, secrets }, undefined, 2), { mode: 0o600 });
   await rename(fresh, join(folder, stateFile));
-  stack.use(await takePorts(ports));
   return { folder, ports, secrets, isKept: kept !== undefined };
 }
 
@@ -109,17 +108,23 @@ async function readKept(file: string): Promise<Readonly<Record<string, unknown>>
   throw new Error(`${file} is no state of a sandbox; ${remedy}`);
 }
 
-async function completePorts(kept: unknown): Promise<Ports> {
-  await using reserved = await reservePorts(portNames.length);
-  const ports = Object.fromEntries(
-    portNames.map((name, index) => [name, valueAt(kept, name) ?? reserved.ports[index]]),
-  );
-  if (isPorts(ports)) return ports;
-  throw new Error(`the kept state has an invalid port; ${remedy}`);
+/**
+ * Returns the kept ports, and new ones for those that are missing. They stay reserved until the stack is disposed: most servers begin to listen a
+ * minute later.
+ */
+async function takePorts(kept: unknown, stack: AsyncDisposableStack): Promise<Ports> {
+  const known = portNames.filter((name) => valueAt(kept, name) !== undefined);
+  const ports = Object.fromEntries(known.map((name) => [name, valueAt(kept, name)]));
+  if (!areNumbers(ports)) throw new Error(`the kept state has an invalid port; ${remedy}`);
+  await reserveKept(ports, stack);
+  const missing = portNames.filter((name) => !known.includes(name));
+  const reserved = stack.use(await reservePorts(missing.length));
+  const added = Object.fromEntries(missing.map((name, index) => [name, reserved.ports[index]]));
+  return { ...ports, ...added } as Ports;
 }
 
-function isPorts(value: Readonly<Record<string, unknown>>): value is Ports {
-  return portNames.every((name) => Number.isInteger(value[name]));
+function areNumbers(values: Readonly<Record<string, unknown>>): values is Readonly<Record<string, number>> {
+  return Object.values(values).every(Number.isInteger);
 }
 
 /** Returns the kept secrets, and new ones for those that are missing. Default: all are new. */
@@ -135,23 +140,22 @@ export function completeSecrets(kept?: unknown): SandboxSecrets {
   };
 }
 
-/** Keeps the ports from other sandboxes and tests until the result is disposed: most servers begin to listen a minute later. */
-async function takePorts(ports: Ports): Promise<AsyncDisposable> {
-  await using taken = new AsyncDisposableStack();
-  let missing: readonly (typeof portNames)[number][] = portNames;
-  const areTaken = async (): Promise<boolean> => {
-    const tries = await Promise.all(
-      missing.map(async (name) => [name, await reservePort(ports[name])] as const),
-    );
-    for (const [, reserved] of tries) if (reserved !== undefined) taken.use(reserved);
-    missing = tries.flatMap(([name, reserved]) => (reserved === undefined ? [name] : []));
-    return missing.length === 0;
+/** Waits for servers of a sandbox that was killed. Throws when another program has one of the ports. */
+async function reserveKept(
+  ports: Readonly<Record<string, number>>,
+  stack: AsyncDisposableStack,
+): Promise<void> {
+  let left = Object.entries(ports);
+  const areOurs = async (): Promise<boolean> => {
+    const tries = await Promise.all(left.map(([, port]) => reservePort(port)));
+    for (const reserved of tries) if (reserved !== undefined) stack.use(reserved);
+    left = left.filter((_, index) => tries[index] === undefined);
+    return left.length === 0;
   };
   const options = { timeoutMs: portsFreeWithinMs };
-  await waitFor("the sandbox's ports to be free", areTaken, options).catch((cause: unknown) => {
-    const uses = missing.map((name) => `${ports[name]} (${name})`).join(", ");
+  await waitFor("the sandbox's ports to be free", areOurs, options).catch((cause: unknown) => {
+    const uses = left.map(([name, port]) => `${port} (${name})`).join(", ");
     const problem = `another program uses port ${uses} on loopback`;
     throw new Error(`${problem}; stop it, or choose new ports with --reset`, { cause });
   });
-  return taken.move();
 }
