@@ -93,7 +93,7 @@ const wordsOf = (verb: string): string =>
   `variables.rights.filter(right, right.startsWith('${verb} ' + variables.resource + ' ')).map(right, right.split(' ')[2])`;
 /** Is true if a right of this kind covers the object; that of a cluster-scoped one may name any namespace. */
 const covers = (verb: string): string =>
-  `(variables.place == '' ? ${wordsOf(verb)}.exists(word, word.endsWith('/*') || word.endsWith('/' + variables.name)) : [variables.place, '*'].exists(place, [variables.name, '*'].exists(name, '${verb} ' + variables.resource + ' ' + place + '/' + name in variables.rights)))`;
+  `(variables.place == '' ? ${wordsOf(verb)}.exists(word, word.endsWith('/*') || word.endsWith('/' + variables.name)) : [string(variables.place), '*'].exists(place, [string(variables.name), '*'].exists(name, '${verb} ' + variables.resource + ' ' + place + '/' + name in variables.rights)))`;
 
 const isSameField = "(field in object && field in oldObject && object[field] == oldObject[field])";
 /** Is true if each side's entries of `data` are in the other, too, or a right names them. */
