@@ -1,4 +1,4 @@
-/** Before Kubernetes 1.36 an API server ended within 20 seconds of this when expressions read variables by their types. */
+/** Before Kubernetes 1.36 an API server ended after about ten of these changes when expressions read variables by their types. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isForbidden } from "@klutch/kube";
@@ -9,33 +9,33 @@ import { konnectorPolicyManifests } from "./konnector.ts";
 import { configMap, startConfinedAgent } from "./testing/confined-agent.ts";
 
 const { admin, agent, confine } = await startConfinedAgent();
-const durationMs = 60_000;
+const changes = 40;
 const writers = 8;
 
 const scopeOf = (api: string): KonnectorScope => ({ apis: [api], claims: [], secretTypes: [] });
 const write = (name: string): Promise<unknown> => agent.create(configMaps, configMap("team", name, {}));
 
-test("an API server outlives policies that change while the agent writes", {
-  timeout: 5 * durationMs,
-}, async () => {
+test("an API server outlives policies that change under writes", { timeout: 600_000 }, async () => {
   let attempts = 0;
   await confine(scopeOf("widgets.example.org"), () =>
     write(`early-${attempts++}`).then(() => false, isForbidden),
   );
-  const end = Date.now() + durationMs;
-  let changes = 0;
+  let isChanging = true;
   let refusals = 0;
-  const change = async (): Promise<void> => {
-    while (Date.now() < end)
-      await applyPolicies(admin, konnectorPolicyManifests(scopeOf(`widgets${changes++}.example.org`)));
-  };
   const writeOften = async (): Promise<void> => {
-    while (Date.now() < end) {
+    while (isChanging) {
       await assert.rejects(write("refused"), isForbidden);
       refusals++;
     }
   };
+  const change = async (): Promise<void> => {
+    try {
+      for (let nth = 0; nth < changes; nth++)
+        await applyPolicies(admin, konnectorPolicyManifests(scopeOf(`widgets${nth}.example.org`)));
+    } finally {
+      isChanging = false;
+    }
+  };
   await Promise.all([change(), ...Array.from({ length: writers }, writeOften)]);
-  console.log(`${changes} policies and ${refusals} refused writes in ${durationMs / 1000} s`);
-  assert.ok(changes > 10 && refusals > 100, `${changes} policies, ${refusals} refusals`);
+  assert.ok(refusals >= changes * writers, `${refusals} writes beside ${changes} changes`);
 });
