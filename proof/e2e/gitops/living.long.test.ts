@@ -224,7 +224,9 @@ test("a claim that the broker refuses is healthy once it is put right", async (t
   await deleted(instances, "wrong");
   const all = await judged(t, instances, "wrong");
   assertRefusalSaid(all);
-  assert.deepEqual(steps(all, "kstatus"), ["InProgress", "Current", "Terminating"]);
+  assert.deepEqual(steps(all, "kstatus", 1), ["InProgress"]);
+  assertBecomesReady(all, setBacks(instances, "wrong"), 2);
+  assert.deepEqual(steps(all, "kstatus", 3), ["Terminating"]);
 });
 
 test("a backup and a restore are healthy when they are done, and not before; no mark of a tool goes up", async (t) => {
